@@ -1,0 +1,270 @@
+"""The vocabulary: frozen values and closed sets that every other module speaks in.
+
+Nothing here decides, stores or imports anything beyond the standard library. Times are seconds since the
+epoch (float), durations are seconds, probabilities are in [0, 1].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+NO_ARGUMENTS: Mapping[str, Any] = MappingProxyType({})
+
+
+class Effect(StrEnum):
+    """What a call does to the world: a read may be repeated freely, a write may not."""
+
+    READ = "read"
+    WRITE = "write"
+
+
+class Family(StrEnum):
+    """Groups of error kinds that call for the same kind of answer."""
+
+    TRANSIENT = "transient"
+    PERSISTENT = "persistent"
+    CALLER = "caller"
+    SILENT = "silent"
+    UNKNOWN = "unknown"
+
+
+class ErrorKind(StrEnum):
+    """What went wrong with a call. The set is closed: stores, maps and policies rely on these names."""
+
+    TIMEOUT = "timeout"
+    RATE_LIMIT = "rate_limit"
+    SERVER_ERROR = "server_error"
+    UNAVAILABLE = "unavailable"
+    MALFORMED = "malformed"
+    AUTH_ERROR = "auth_error"
+    SCHEMA_DRIFT = "schema_drift"
+    QUOTA_EXHAUSTED = "quota_exhausted"
+    UNKNOWN_TOOL = "unknown_tool"
+    INVALID_ARGUMENTS = "invalid_arguments"
+    NOT_FOUND = "not_found"
+    PRECONDITION_FAILED = "precondition_failed"
+    PARTIAL_DATA = "partial_data"
+    STALE_DATA = "stale_data"
+    FACTUAL_ERROR = "factual_error"
+    EMPTY_RESULT = "empty_result"
+    UNKNOWN = "unknown"
+
+    @property
+    def family(self) -> Family:
+        """The group this kind belongs to."""
+        return _FAMILY[self]
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether the same call with the same arguments can succeed later."""
+        return self.family in (Family.TRANSIENT, Family.UNKNOWN)
+
+    @property
+    def arguments_at_fault(self) -> bool:
+        """Whether other arguments are a sensible answer to this error."""
+        return self.family in (Family.CALLER, Family.UNKNOWN) or self is ErrorKind.EMPTY_RESULT
+
+
+_FAMILY: Mapping[ErrorKind, Family] = MappingProxyType(
+    {
+        ErrorKind.TIMEOUT: Family.TRANSIENT,
+        ErrorKind.RATE_LIMIT: Family.TRANSIENT,
+        ErrorKind.SERVER_ERROR: Family.TRANSIENT,
+        ErrorKind.UNAVAILABLE: Family.TRANSIENT,
+        ErrorKind.MALFORMED: Family.TRANSIENT,
+        ErrorKind.AUTH_ERROR: Family.PERSISTENT,
+        ErrorKind.SCHEMA_DRIFT: Family.PERSISTENT,
+        ErrorKind.QUOTA_EXHAUSTED: Family.PERSISTENT,
+        ErrorKind.UNKNOWN_TOOL: Family.PERSISTENT,
+        ErrorKind.INVALID_ARGUMENTS: Family.CALLER,
+        ErrorKind.NOT_FOUND: Family.CALLER,
+        ErrorKind.PRECONDITION_FAILED: Family.CALLER,
+        ErrorKind.PARTIAL_DATA: Family.SILENT,
+        ErrorKind.STALE_DATA: Family.SILENT,
+        ErrorKind.FACTUAL_ERROR: Family.SILENT,
+        ErrorKind.EMPTY_RESULT: Family.SILENT,
+        ErrorKind.UNKNOWN: Family.UNKNOWN,
+    }
+)
+
+
+class Action(StrEnum):
+    """What can be done about a failed call."""
+
+    RETRY = "retry"  # same tool, same arguments
+    REVISE = "revise"  # same tool, other arguments
+    REPAIR = "repair"  # run a repair tool such as a token refresh, then retry
+    SWITCH = "switch"  # a fallback tool
+    VERIFY = "verify"  # a read that checks what happened
+    ESCALATE = "escalate"  # hand to a human
+    ABANDON = "abandon"
+
+
+class Mode(StrEnum):
+    """How far btm may go: each mode includes what the ones before it do."""
+
+    OBSERVE = "observe"  # learn only
+    ADVISE = "advise"  # learn, and hand the agent a recovery context
+    GUARD = "guard"  # also refuse calls that an enforced policy forbids
+    ACT = "act"  # also retry, repair, verify and switch before the model ever sees the error
+
+    @property
+    def advises(self) -> bool:
+        """Whether a recovery context is handed to the agent."""
+        return self is not Mode.OBSERVE
+
+    @property
+    def guards(self) -> bool:
+        """Whether forbidden calls are refused."""
+        return self in (Mode.GUARD, Mode.ACT)
+
+    @property
+    def acts(self) -> bool:
+        """Whether btm carries out recovery steps itself."""
+        return self is Mode.ACT
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call that an agent made.
+
+    ``call_id`` is the framework's id where it gave one: a call that comes again with the same id in the same
+    conversation is the same call, and counts once.
+    """
+
+    tool: str
+    arguments: Mapping[str, Any] = field(default_factory=lambda: NO_ARGUMENTS)
+    effect: Effect = Effect.READ
+    conversation: str = ""
+    call_id: str = ""
+    at: float = 0.0
+    intent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a call: success (``kind is None``), or an error kind with what is known about it.
+
+    ``detail`` is a short, redacted piece of the error's text. ``silent`` marks a failure that came back looking
+    like a success; ``ambiguous`` a write that may have happened although the call failed. ``confidence`` is how
+    sure the classifier is, ``reason`` says why in a sentence, ``rule`` names the rule that decided.
+    """
+
+    kind: ErrorKind | None = None
+    detail: str = ""
+    status_code: int | None = None
+    retry_after_s: float | None = None
+    silent: bool = False
+    ambiguous: bool = False
+    confidence: float = 1.0
+    reason: str = ""
+    rule: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the call succeeded."""
+        return self.kind is None
+
+    @property
+    def family(self) -> Family | None:
+        """The error kind's family, or None for a success."""
+        return None if self.kind is None else self.kind.family
+
+
+SUCCESS = Outcome(reason="nothing in the result says that it failed", rule="success")
+
+
+class EvidenceKey(NamedTuple):
+    """What a posterior is about: after ``kind`` of ``tool``, does the nth ``action`` (on ``target``) succeed?
+
+    ``target`` is the other tool that the action runs (switch, repair, verify, escalate), else ``""``.
+    ``ordinal`` is 1, 2 or 3, where 3 stands for the third and every later try.
+    """
+
+    tool: str
+    kind: ErrorKind
+    action: Action
+    target: str
+    ordinal: int
+
+
+MAX_ORDINAL = 3
+
+
+class IncidentState(StrEnum):
+    """Where an incident stands. Only ``OPEN`` incidents take attempts."""
+
+    OPEN = "open"
+    RESOLVED = "resolved"
+    ESCALATED = "escalated"
+    ABANDONED = "abandoned"
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One action on an incident, and whether it worked.
+
+    ``call_id`` is the call that was the attempt; the key's ``tool`` and ``kind`` are what had failed when it was
+    made, ``failed_as`` is how the attempt itself failed.
+    """
+
+    incident_id: str
+    call_id: str
+    key: EvidenceKey
+    success: bool
+    at: float
+    latency_s: float | None = None
+    failed_as: ErrorKind | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """A failed call and what has been tried about it so far.
+
+    ``kind`` and ``outcome`` are those of the failed tool's latest failure: what an agent sees when it decides what
+    to do next. ``parent_id`` names the incident on which this failed call was itself an attempt (a substitute that
+    failed too). ``happened`` is what a verify found out about an ambiguous write: True, False, or None (unknown).
+    ``changed`` says that a write succeeded since the latest failure: the same call may now do better.
+    """
+
+    incident_id: str
+    conversation: str
+    call: ToolCall
+    kind: ErrorKind
+    outcome: Outcome
+    opened_at: float
+    state: IncidentState = IncidentState.OPEN
+    attempts: tuple[Attempt, ...] = ()
+    parent_id: str = ""
+    happened: bool | None = None
+    changed: bool = False
+    closed_at: float | None = None
+
+    @property
+    def tool(self) -> str:
+        """The tool whose call failed."""
+        return self.call.tool
+
+    def tried(self, action: Action, target: str = "") -> int:
+        """How many attempts of this action (on this target) were made."""
+        return sum(1 for a in self.attempts if a.key.action is action and a.key.target == target)
+
+    def next_ordinal(self, action: Action, target: str = "") -> int:
+        """The ordinal that one more attempt of this action would have, capped at ``MAX_ORDINAL``."""
+        return min(self.tried(action, target) + 1, MAX_ORDINAL)
+
+    def last(self, action: Action, target: str = "") -> Attempt | None:
+        """The latest attempt of this action (on this target), or None."""
+        for attempt in reversed(self.attempts):
+            if attempt.key.action is action and attempt.key.target == target:
+                return attempt
+        return None
+
+    @property
+    def uncertain_write(self) -> bool:
+        """Whether the failed call is a write that may have happened, and nobody has found out yet."""
+        return self.outcome.ambiguous and self.happened is None

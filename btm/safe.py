@@ -1,0 +1,204 @@
+"""Handling of untrusted data: cut it, redact it, name it without keeping it.
+
+Everything a tool returns or raises passes through here before btm stores or shows it. Every function is total:
+cyclic objects, objects whose ``__str__`` raises, lone surrogates and huge texts give a short answer, not an
+exception.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import orjson
+
+DETAIL_LIMIT = 300
+"""Characters of an error's text that are kept, at most."""
+
+_MARGIN = 400
+_MAX_DEPTH = 12
+_MAX_NODES = 10_000
+_ORJSON = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
+
+# Colours and cursor moves of terminal programs would stand between a name and its secret.
+_ANSI = re.compile(r"\x1b\[[0-?]{0,20}[ -/]{0,5}[@-~]")
+
+# What must not end in a database or a prompt. Order matters: the specific before the general. A secret may stand
+# right after a letter of a script that is written without spaces, so edges are ASCII ones, not \b.
+_SECRETS: tuple[tuple[re.Pattern[str], str], ...] = (
+    (
+        re.compile(
+            r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----.*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|$)",
+            re.DOTALL,
+        ),
+        "[key]",
+    ),
+    (re.compile(r"(?<![A-Za-z0-9])eyJ[\w-]{8,}\.[\w-]{4,}(?:\.[\w-]*)?"), "[token]"),
+    (re.compile(r"(?i)(?<![a-z0-9])(bearer|basic|token)\s{1,8}[\w.~+/=-]{8,}"), r"\1 [token]"),
+    # A password in a URL may hold an unescaped @: the last one before the path ends it.
+    (
+        re.compile(r"(?i)(?<![a-z0-9])([a-z][a-z0-9+.-]{1,20}://)[^\s/@:]{0,100}:[^\s/]{1,200}@"),
+        r"\1[secret]@",
+    ),
+    (
+        # name = value, also as JSON, as JSON inside JSON (\"), and with a quoted value of several words
+        re.compile(
+            r"(?i)([\w-]{0,40}(?:api[_-]?key|secret|token|passw(?:or)?d|passphrase|pwd|authorization|credential|cookie"
+            r"|session[_-]?id|private[_-]?key)[\w-]{0,40}\\{0,4}[\"']?\s{0,4}[:=]\s{0,4})"
+            r"(?:\\{0,4}\"[^\"\\]{1,400}|\\{0,4}'[^'\\]{1,400}|(?!\[)[^\s\"',;&}\])\\]{4,})"
+        ),
+        r"\1[secret]",
+    ),
+    (
+        re.compile(
+            r"(?<![A-Za-z0-9])(?:sk|pk|rk|ghp|gho|ghu|ghs|ghr|github_pat|glpat|xox[abeprs]|AKIA|ASIA|AIza)"
+            r"[-_]?[A-Za-z0-9_-]{12,}"
+        ),
+        "[key]",
+    ),
+    (re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}"), "[email]"),
+    (re.compile(r"(?<!\d)(?:\d[\s.\u2010-\u2015-]?){12,18}\d(?!\d)"), "[number]"),
+)
+
+
+def text_of(value: object, limit: int = DETAIL_LIMIT) -> str:
+    """Return at most ``limit`` characters of ``value`` as text; never raises, never renders a huge object whole."""
+    if isinstance(value, Mapping | list | tuple | set | frozenset):
+        return bounded_json(value, limit)
+    try:
+        if isinstance(value, bytes | bytearray | memoryview):
+            return bytes(value[:limit]).decode("utf-8", "replace")
+        return str(value)[:limit]
+    except Exception:  # noqa: BLE001 - a tool's object may raise anything from __str__; its type is what we know
+        return f"<{type(value).__name__} without text>"
+
+
+def redact(text: str, limit: int = DETAIL_LIMIT) -> str:
+    """Return ``text`` on one line of ``limit`` characters, with keys, tokens, addresses and card numbers replaced."""
+    # A margin beyond the limit is read, so that a secret across the cut is still recognised; the word at the end of
+    # what was read may be the beginning of one that is not, and is left out.
+    read = text[: limit + _MARGIN]
+    whole = len(read) == len(text)
+    cut = printable(_ANSI.sub("", read))
+    for pattern, replacement in _SECRETS:
+        cut = pattern.sub(replacement, cut)
+    words = cut.split()
+    cut = " ".join(words if whole else words[:-1])
+    if whole and len(cut) <= limit:
+        return cut
+    return cut[: limit - 1] + "…"
+
+
+def printable(text: str) -> str:
+    """Return ``text`` with control characters and lone surrogates replaced by spaces and U+FFFD."""
+    return "".join(
+        "\ufffd" if "\ud800" <= c <= "\udfff" else c if c.isprintable() or c in "\n\t" else " " for c in text
+    )
+
+
+def bounded_json(value: object, limit: int) -> str:
+    """Return about ``limit`` characters of ``value`` as JSON-like text, visiting no more of it than that needs."""
+    parts: list[str] = []
+    size = 0
+    try:
+        for piece in _pieces(value, set(), 0):
+            parts.append(piece)
+            size += len(piece)
+            if size >= limit:
+                break
+    except Exception:  # noqa: BLE001 - a tool's own mapping may raise anything, or change while it is read
+        parts.append("…")
+    return "".join(parts)[:limit]
+
+
+def _pieces(value: object, seen: set[int], depth: int) -> Iterator[str]:
+    if isinstance(value, Mapping | list | tuple | set | frozenset):
+        if id(value) in seen or depth > _MAX_DEPTH:
+            yield "…"
+            return
+        seen = seen | {id(value)}
+        is_mapping = isinstance(value, Mapping)
+        yield "{" if is_mapping else "["
+        for index, item in enumerate(value):
+            if index:
+                yield ", "
+            if isinstance(value, Mapping):
+                yield f'"{text_of(item, 200)}": '
+                yield from _pieces(value[item], seen, depth + 1)
+            else:
+                yield from _pieces(item, seen, depth + 1)
+        yield "}" if is_mapping else "]"
+    elif isinstance(value, str):
+        yield f'"{value[:2_000]}"'
+    elif value is None or isinstance(value, bool):
+        yield {None: "null", True: "true", False: "false"}[value]
+    else:
+        yield text_of(value, 2_000)
+
+
+def canonical(arguments: object) -> bytes:
+    """Return a byte string that is equal for equal arguments, whatever the order of their keys.
+
+    JSON values take the fast path; anything else (sets, models, cycles, huge numbers) is described, within bounds.
+    """
+    try:
+        return orjson.dumps(arguments, option=_ORJSON)
+    except (TypeError, ValueError, RecursionError):
+        pass
+    try:
+        return orjson.dumps(_plain(arguments, set(), 0, [_MAX_NODES]), option=_ORJSON)
+    except Exception:  # noqa: BLE001 - a caller's own object may raise anything; its type is what we know
+        return type(arguments).__name__.encode("utf-8", "replace")
+
+
+def _plain(value: object, seen: set[int], depth: int, budget: list[int]) -> Any:
+    """Turn any object into JSON values that are equal for equal objects."""
+    budget[0] -= 1
+    if budget[0] < 0 or depth > _MAX_DEPTH or id(value) in seen:
+        return "…"
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return value if -(2**63) <= value < 2**63 else str(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else repr(value)
+    if isinstance(value, str):
+        return _utf8(value)
+    if isinstance(value, bytes | bytearray):
+        return hashlib.sha256(value).hexdigest()
+    inside = seen | {id(value)}
+    if isinstance(value, Mapping):
+        return {_utf8(text_of(k, 1_000)): _plain(v, inside, depth + 1, budget) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v, inside, depth + 1, budget) for v in value]
+    if isinstance(value, set | frozenset):
+        return sorted(_utf8(text_of(v, 1_000)) for v in value)
+    dump = getattr(value, "model_dump", None)  # pydantic models compare by their fields
+    if callable(dump):
+        try:
+            return _plain(dump(), inside, depth + 1, budget)
+        except Exception:  # noqa: BLE001 - a model's own serializer may raise anything; its type and text remain
+            return f"<{type(value).__name__}>"
+    return f"{type(value).__name__}:{_stable_text(value)}"
+
+
+def _stable_text(value: object) -> str:
+    # A default repr holds the object's address, which differs between equal objects.
+    return _utf8(re.sub(r" at 0x[0-9a-fA-F]+", "", text_of(value, 1_000)))
+
+
+def _utf8(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def fingerprint(tool: str, arguments: object, key: bytes = b"") -> str:
+    """Return a keyed hash (32 hex digits, BLAKE2b) that names a call without keeping its arguments.
+
+    With a secret ``key`` the hash cannot be reversed by trying likely arguments.
+    """
+    name = tool.encode("utf-8", "replace")
+    digest = hashlib.blake2b(name + b"\0" + canonical(arguments), digest_size=16, key=key[:64])
+    return digest.hexdigest()
