@@ -1,0 +1,256 @@
+"""FallbackMap: which tool can stand in for which, asked about one failed call at a time."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Self
+
+from btm.classify.expectations import ErrorRule, Expectations
+from btm.fallback.candidate import Candidate
+from btm.fallback.compiled import PREVIOUS, Compiled, Edge, compile_tool
+from btm.fallback.filling import names_of
+from btm.fallback.loading import load_valid, read_map
+from btm.fallback.schema import MapFile, Role, ToolEntry
+from btm.fallback.values import agree, fields_at, plain
+from btm.model import Effect, ErrorKind, ToolCall
+from btm.sandbox import compile_expression
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+_LOG = logging.getLogger("btm")
+
+
+class FallbackMap:
+    """An authored map in memory. Immutable; safe to share between threads.
+
+    Queries never raise for what a tool returned or a template did: what cannot be told is None or left missing, and
+    a warning on the logger ``btm`` says why.
+    """
+
+    def __init__(self, model: MapFile, file: str = "<text>") -> None:
+        self._model = model
+        self.file = file
+        self.tools: Mapping[str, ToolEntry] = MappingProxyType(model.tools)
+        self._compiled: dict[str, Compiled] = {name: compile_tool(name, model) for name in model.tools}
+        self._escalations = tuple(n for n, entry in model.tools.items() if entry.role is Role.ESCALATION)
+
+    @classmethod
+    def load(cls, name: str | Path) -> Self:
+        """Read a map by path, or by the name of a shipped one (``"retail"``).
+
+        Raises FallbackMapError with file:line:column for the first problem; the others are in its notes.
+        """
+        text, path = read_map(name)
+        return cls.from_text(text, str(path))
+
+    @classmethod
+    def from_text(cls, text: str, file: str = "<text>") -> Self:
+        """Read a map from its YAML text. ``file`` names it in errors, and is where ``extends`` starts from."""
+        model, _ = load_valid(text, file)
+        return cls(model, file)
+
+    @classmethod
+    def empty(cls) -> Self:
+        """A map without tools."""
+        return cls(MapFile(version=1, domain="none", tools={}))
+
+    @property
+    def domain(self) -> str:
+        """The domain that the map says it is for."""
+        return self._model.domain
+
+    @property
+    def model(self) -> MapFile:
+        """The map as its file format's model, with what it extends laid under it."""
+        return self._model
+
+    @cached_property
+    def graph(self) -> nx.DiGraph:
+        """The map as a networkx graph: an edge from a tool to each single tool that can stand in for it."""
+        from btm.fallback.graph import build_graph  # noqa: PLC0415 - networkx is slow to import, few need it
+
+        return build_graph(self)
+
+    def effect(self, tool: str) -> Effect | None:
+        """What a call of this tool does, or None for a tool that the map does not know."""
+        entry = self.tools.get(tool)
+        return entry.effective if entry else None
+
+    def role(self, tool: str) -> Role | None:
+        """The tool's role, if it has one."""
+        entry = self.tools.get(tool)
+        return entry.role if entry else None
+
+    def irreversible(self, tool: str) -> bool:
+        """Whether what this tool does cannot be undone."""
+        entry = self.tools.get(tool)
+        return bool(entry and entry.irreversible)
+
+    def idempotent(self, tool: str) -> bool:
+        """Whether a repeated call of this tool does no more than one. A read always is."""
+        entry = self.tools.get(tool)
+        return bool(entry and (entry.idempotent or entry.effective is Effect.READ))
+
+    def timeout_s(self, tool: str) -> float | None:
+        """How long to wait for a call of this tool, in seconds."""
+        entry = self.tools.get(tool)
+        return entry.timeout if entry else None
+
+    def cost(self, tool: str) -> float:
+        """What a call of this tool costs; 1 for an ordinary call and for a tool that the map does not know."""
+        entry = self.tools.get(tool)
+        return entry.cost if entry else 1.0
+
+    def escalations(self) -> tuple[str, ...]:
+        """The tools that hand the conversation to a human, in the order of the file."""
+        return self._escalations
+
+    def expectations(self, tool: str) -> Expectations | None:
+        """What a good result of this tool looks like."""
+        compiled = self._compiled.get(tool)
+        return compiled.expectations if compiled else None
+
+    def error_rules(self, tool: str) -> tuple[ErrorRule, ...]:
+        """The error texts that this tool is known to give."""
+        compiled = self._compiled.get(tool)
+        return compiled.errors if compiled else ()
+
+    def substitutes(self, tool: str) -> frozenset[str]:
+        """The tools that directly stand in for this one, under any condition; of a composition, its first tool."""
+        compiled = self._compiled.get(tool)
+        return frozenset(edge.template.tool for edge in compiled.fallbacks) if compiled else frozenset()
+
+    def repair_tools(self, tool: str) -> frozenset[str]:
+        """The tools that repair this one, after any error."""
+        compiled = self._compiled.get(tool)
+        return frozenset(edge.template.tool for edge in compiled.repairs) if compiled else frozenset()
+
+    def candidates(
+        self, call: ToolCall, kind: ErrorKind | None, known: Mapping[str, Any]
+    ) -> tuple[Candidate, ...]:
+        """Return what can stand in for a failed call, best coverage first (then cheapest, then the file's order).
+
+        ``known`` maps field names to values seen in the conversation. Never holds the failed tool, a tool that the
+        map does not know, or a write for a read.
+        """
+        compiled = self._compiled.get(call.tool)
+        return _filled(compiled.fallbacks, call, kind, known) if compiled else ()
+
+    def repairs(
+        self, call: ToolCall, kind: ErrorKind | None, known: Mapping[str, Any]
+    ) -> tuple[Candidate, ...]:
+        """Return the tools to run before this call is made again, in the order of the file."""
+        compiled = self._compiled.get(call.tool)
+        return _filled(compiled.repairs, call, kind, known) if compiled else ()
+
+    def next_step(
+        self, call: ToolCall, candidate: Candidate, results: Sequence[Any], known: Mapping[str, Any]
+    ) -> Candidate | None:
+        """Return the next call of a composition, given the results of its calls so far; None after the last."""
+        edge = self._edge(call, candidate)
+        if edge is None or not results or len(results) >= len(edge.steps):
+            return None
+        return edge.fill({**names_of(call, known), **_step_results(edge, results)}, len(results))
+
+    def verifier(self, call: ToolCall, known: Mapping[str, Any]) -> Candidate | None:
+        """Return the read that tells whether this call happened, if the map names one."""
+        compiled = self._compiled.get(call.tool)
+        return compiled.verify.fill(names_of(call, known)) if compiled and compiled.verify else None
+
+    def done(self, call: ToolCall, result: Any) -> bool | None:
+        """Say from the verifier's result whether the call happened; None when it cannot be told."""
+        entry = self.tools.get(call.tool)
+        if entry is None or entry.verify is None or entry.verify.done_when is None:
+            return None
+        try:
+            names = {"call": names_of(call, {})["call"], "result": plain(result)}
+            return bool(compile_expression(entry.verify.done_when).evaluate(names))
+        except Exception as problem:  # noqa: BLE001 - a tool's own object may raise anything when it is read
+            _cannot(call.tool, "verify.done_when", problem)
+            return None
+
+    def cross_check(self, call: ToolCall, known: Mapping[str, Any]) -> Candidate | None:
+        """Return the other tool whose result must agree with this one's, if the map names one."""
+        compiled = self._compiled.get(call.tool)
+        return compiled.cross_check.fill(names_of(call, known)) if compiled and compiled.cross_check else None
+
+    def compare(self, call: ToolCall, result: Any, other_result: Any) -> tuple[str, ...]:
+        """Return the declared fields in which a result and its cross-check disagree.
+
+        A field that one side does not have is not comparable, and does not disagree.
+        """
+        entry = self.tools.get(call.tool)
+        if entry is None or entry.cross_check is None:
+            return ()
+        try:
+            mine, other = plain(result), plain(other_result)
+            if entry.cross_check.pick is not None:
+                names = {"call": names_of(call, {})["call"], "result": other}
+                other = compile_expression(entry.cross_check.pick).evaluate(names)
+            return tuple(
+                field
+                for field in entry.cross_check.compare
+                if (a := fields_at(mine, field)) is not None
+                and (b := fields_at(other, field)) is not None
+                and not agree(a, b)
+            )
+        except Exception as problem:  # noqa: BLE001 - a tool's own object may raise anything when it is read
+            _cannot(call.tool, "cross_check", problem)
+            return ()
+
+    def pick(self, call: ToolCall, candidate: Candidate, result: Any) -> Any:
+        """Return a substitute's result in the form of the failed tool's; as it is when the map says nothing.
+
+        None, with a warning, when the ``pick`` fails on this result. For a composition ``result`` is the last
+        call's; names of earlier results are not defined here, use :meth:`pick_all`.
+        """
+        return self.pick_all(call, candidate, [result])
+
+    def pick_all(self, call: ToolCall, candidate: Candidate, results: Sequence[Any]) -> Any:
+        """Like :meth:`pick`, over the results of all calls of a composition in order."""
+        if candidate.pick is None:
+            return results[-1]
+        try:
+            edge = self._edge(call, candidate)
+            earlier = (
+                _step_results(edge, results) if edge is not None and len(results) == len(edge.steps) else {}
+            )
+            names = {**earlier, "call": names_of(call, {})["call"], "result": plain(results[-1])}
+            return compile_expression(candidate.pick).evaluate(names)
+        except Exception as problem:  # noqa: BLE001 - a tool's own object may raise anything when it is read
+            _cannot(call.tool, "pick", problem)
+            return None
+
+    def _edge(self, call: ToolCall, candidate: Candidate) -> Edge | None:
+        compiled = self._compiled.get(call.tool)
+        for edge in compiled.fallbacks if compiled else ():
+            same = edge.template.via == candidate.via and edge.template.pick == candidate.pick
+            if same and (candidate.via or edge.template.tool == candidate.tool):
+                return edge
+        return None
+
+
+def _filled(
+    edges: tuple[Edge, ...], call: ToolCall, kind: ErrorKind | None, known: Mapping[str, Any]
+) -> tuple[Candidate, ...]:
+    names = names_of(call, known)
+    return tuple(edge.fill(names) for edge in edges if edge.applies(kind))
+
+
+def _step_results(edge: Edge, results: Sequence[Any]) -> dict[str, Any]:
+    values = [plain(result) for result in results]
+    named = {name: value for name, value in zip(edge.results, values, strict=False) if name}
+    return {**named, f"btm {PREVIOUS}": values[-1]}
+
+
+def _cannot(tool: str, what: str, problem: Exception) -> None:
+    try:
+        reason = str(problem)[:300]
+    except Exception:  # noqa: BLE001 - the exception came from a tool's own object
+        reason = type(problem).__name__
+    _LOG.warning("the map's %s of %s could not be evaluated: %s", what, tool, reason)

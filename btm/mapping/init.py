@@ -1,0 +1,106 @@
+"""A first map from a list of tools: every guess is marked, so that it can be confirmed or put right."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from btm.mapping.editing import add_tools, flow
+from btm.mapping.toolinfo import ToolInfo
+from btm.model import Effect
+
+_SCHEMA_LINE = "# yaml-language-server: $schema=./fallback-map.schema.json"
+_HEAD = """\
+{schema}
+# A fallback map for btm: what each tool does, and what can stand in for it when it fails.
+# 1. Go through the lines marked "guessed" and confirm or correct them; then delete the mark.
+# 2. Add fallbacks. `btm map suggest {file} --tools ...` proposes some, with reasons.
+# 3. `btm map check {file} --tools ...` tells what is wrong or missing.
+# `btm map schema > fallback-map.schema.json` gives editors completion through the first line.
+version: 1
+domain: {domain}
+tools:
+"""
+_EXAMPLE = """\
+  # A fallback looks like this:
+  #   get_order_details:
+  #     effect: read
+  #     fallbacks:
+  #       - tool: list_user_orders
+  #         coverage: partial                  # full | partial | a number up to 1
+  #         lacks: [payment_history]
+  #         arguments: {user_id: "{{ known.user_id }}"}
+  #         pick: "result | selectattr('order_id', 'eq', call.order_id) | first"
+"""
+_ESCALATIONS = re.compile(
+    r"(transfer|escalate|hand_?(off|over)|handoff|contact|talk|connect|ask).*(human|agent|support|operator|person)|^escalate",
+    re.IGNORECASE,
+)
+_REPAIRS = re.compile(
+    r"^(refresh|renew|reauth\w*|re_?login|log_?in|authenticate|reconnect)(_|$|[A-Z])|"
+    r"^(get|new|create)_?(access_?)?(token|session)$",
+    re.IGNORECASE,
+)
+_IRREVERSIBLE = re.compile(
+    r"^(delete|cancel|refund|send|pay|transfer|purchase|book|drop|terminate|wipe|purge)(_|$|[A-Z])"
+)
+
+
+def new_map(tools: Iterable[ToolInfo], domain: str, file: str = "map.yaml") -> str:
+    """Return the text of a first map, commented, with every guess marked."""
+    found = list(tools)
+    head = _HEAD.format(schema=_SCHEMA_LINE, file=file, domain=flow(domain))
+    blocks = ["".join(f"  {line}\n" for line in block_of(tool).rstrip("\n").split("\n")) for tool in found]
+    return head + _EXAMPLE + "".join(blocks)
+
+
+def extend_map(
+    text: str, file: str, tools: Iterable[ToolInfo], present: Iterable[str]
+) -> tuple[str, tuple[str, ...]]:
+    """Return an existing map with the tools that it does not have yet, and their names; the rest stays as it is.
+
+    ``present`` names the tools that the map has, inherited ones included. Raises FallbackMapError when the text
+    cannot be added to.
+    """
+    known = set(present)
+    blocks = {tool.name: block_of(tool) for tool in tools if tool.name not in known}
+    return add_tools(text, file, blocks), tuple(blocks)
+
+
+def block_of(tool: ToolInfo) -> str:
+    """Return one tool's entry as YAML, without indentation."""
+    comment = _first_sentence(tool.description)
+    lines = [f"{flow(tool.name)}:" + (f"  # {comment}" if comment else "")]
+    lines += [f"  {key}: {value}" for key, value in _facts(tool).items()]
+    return "\n".join(lines) + "\n"
+
+
+def _facts(tool: ToolInfo) -> Mapping[str, str]:
+    effect, why = tool.effect()
+    facts: dict[str, str] = {}
+    if _ESCALATIONS.search(tool.name):
+        facts["role"] = "escalation  # guessed from its name"
+    elif _REPAIRS.search(tool.name):
+        facts["role"] = "repair  # guessed from its name"
+    if not facts or effect is Effect.READ:
+        facts["effect"] = (
+            f"{effect.value}  # guessed from {why}" if why == "its name" else f"{effect.value}  # {why}"
+        )
+    if tool.idempotent and effect is Effect.WRITE:
+        facts["idempotent"] = "true  # its idempotentHint is true"
+    if tool.destructive and effect is Effect.WRITE:
+        facts["irreversible"] = "true  # its destructiveHint is true"
+    elif effect is Effect.WRITE and "role" not in facts and _IRREVERSIBLE.match(tool.name):
+        facts["irreversible"] = "true  # guessed from its name"
+    if tool.properties:
+        facts["takes"] = flow(list(tool.takes))
+    if tool.returns:
+        facts["returns"] = flow(list(tool.returns))
+    return facts
+
+
+def _first_sentence(description: str) -> str:
+    text = " ".join(description.split())
+    sentence = re.split(r"(?<=[.!?])\s", text, maxsplit=1)[0].rstrip(".")
+    shown = "".join(c if c.isprintable() else " " for c in sentence)
+    return shown if len(shown) <= 80 else shown[:79] + "…"

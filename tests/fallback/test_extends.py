@@ -1,0 +1,95 @@
+"""Maps that extend other maps, and maps by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from btm.errors import FallbackMapError
+from btm.fallback import FallbackMap
+from btm.model import Effect, ToolCall
+
+BASE = """
+version: 1
+domain: base
+tools:
+  get: {effect: read, timeout: 5s, fallbacks: [{tool: find, coverage: partial}]}
+  find: {effect: read}
+  put: {effect: write}
+"""
+
+
+def write(folder: Path, **files: str) -> Path:
+    for name, text in files.items():
+        (folder / f"{name}.yaml").write_text(text)
+    return folder
+
+
+def test_a_map_lies_over_the_one_it_extends(tmp_path: Path) -> None:
+    write(tmp_path, base=BASE, own="""
+version: 1
+domain: own
+extends: base.yaml
+tools:
+  get: {timeout: 9s}
+  look: {effect: read, fallbacks: [{tool: find, coverage: full}]}
+""")  # fmt: skip
+    own = FallbackMap.load(tmp_path / "own.yaml")
+    assert own.domain == "own"
+    assert own.effect("get") is Effect.READ
+    assert own.timeout_s("get") == 9
+    assert [c.tool for c in own.candidates(ToolCall("get"), None, {})] == ["find"]
+    assert [c.tool for c in own.candidates(ToolCall("look"), None, {})] == ["find"]
+    assert set(own.tools) == {"get", "find", "put", "look"}
+
+
+def test_a_list_of_fallbacks_replaces_the_one_it_lies_over(tmp_path: Path) -> None:
+    write(tmp_path, base=BASE, own="""
+version: 1
+domain: own
+extends: base.yaml
+tools:
+  get: {fallbacks: []}
+""")  # fmt: skip
+    assert FallbackMap.load(tmp_path / "own.yaml").substitutes("get") == frozenset()
+
+
+def test_a_problem_is_told_in_the_file_that_has_it(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        base=BASE.replace("tool: find", "tool: fnid"),
+        own="version: 1\ndomain: o\nextends: base.yaml\ntools: {}\n",
+    )
+    with pytest.raises(FallbackMapError) as caught:
+        FallbackMap.load(tmp_path / "own.yaml")
+    assert Path(caught.value.file).name == "base.yaml"
+    assert (caught.value.line, caught.value.column, caught.value.suggestion) == (5, 55, "find")
+
+
+def test_a_write_may_not_be_slipped_under_an_inherited_read(tmp_path: Path) -> None:
+    own = "version: 1\ndomain: o\nextends: base.yaml\ntools:\n  find: {effect: write}\n"
+    write(tmp_path, base=BASE, own=own)
+    with pytest.raises(FallbackMapError, match="'find' is a write, offered for the read 'get'"):
+        FallbackMap.load(tmp_path / "own.yaml")
+
+
+def test_maps_that_extend_each_other_are_refused(tmp_path: Path) -> None:
+    text = "version: 1\ndomain: d\nextends: {}.yaml\ntools: {{}}\n"
+    write(tmp_path, a=text.format("b"), b=text.format("a"), c=text.format("c"))
+    for name in ("a", "c"):
+        with pytest.raises(FallbackMapError, match=r":3:10: .* extends this map again"):
+            FallbackMap.load(tmp_path / f"{name}.yaml")
+
+
+def test_a_map_to_extend_that_is_not_there_is_named_with_its_place(tmp_path: Path) -> None:
+    write(tmp_path, a="version: 1\ndomain: d\nextends: nowhere.yaml\ntools: {}\n")
+    with pytest.raises(FallbackMapError, match=r"a\.yaml:3:10: the map 'nowhere\.yaml' cannot be read"):
+        FallbackMap.load(tmp_path / "a.yaml")
+
+
+def test_a_map_that_does_not_exist_is_named() -> None:
+    with pytest.raises(FallbackMapError, match="there is no file 'no-such-map'"):
+        FallbackMap.load("no-such-map")
+    with pytest.raises(FallbackMapError, match="cannot be read"):
+        FallbackMap.load("nowhere/map.yaml")
