@@ -1,0 +1,218 @@
+"""The whole way from a result or an exception to an outcome: user rules, explicit failures, silent ones."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import orjson
+
+from btm import safe
+from btm.classify import bodies, exceptions, frameworks, markup, plain
+from btm.classify.ambiguity import is_ambiguous
+from btm.classify.expectations import ErrorRule, Expectations
+from btm.classify.finding import NONE, Finding
+from btm.model import SUCCESS, ErrorKind, Family, Outcome, ToolCall
+from btm.classify import silent
+from btm.classify.shape import ShapeProfile
+
+UserRule = ErrorRule | Callable[[ToolCall, Any, BaseException | None], Outcome | ErrorKind | None]
+_LOG = logging.getLogger("btm")
+_ABSENT: Any = object()
+_JSON_LIMIT = 16_000
+_PLAIN_NUMBER = frozenset({int, float, bool})
+
+
+def classify(
+    call: ToolCall,
+    result: Any = _ABSENT,
+    error: BaseException | None = None,
+    *,
+    history: Sequence[Outcome] | None = None,
+    expectations: Expectations | None = None,
+    rules: Sequence[UserRule] = (),
+    shape: ShapeProfile | None = None,
+    now: float | None = None,
+) -> Outcome:
+    """Name what came of ``call``. Total: whatever is passed in, an outcome comes out; nothing is imported or fetched.
+
+    Give ``error`` for an exception, else ``result``. ``history`` are earlier outcomes of the same tool, newest last;
+    ``expectations`` are what the fallback map says of a good result; ``rules`` are the user's own and go first;
+    ``shape`` is what earlier successes looked like, and asks for a walk over the whole result. ``now`` is the time
+    in epoch seconds that ages and Retry-After dates are measured from (default: ``call.at``, and 0 is no time).
+    """
+    try:
+        return _classify(call, result, error, history, expectations, rules, shape, now)
+    except Exception as problem:  # noqa: BLE001 - the promise is that classification never breaks the agent
+        _warn_once(f"classification failed: {type(problem).__name__}")
+        if error is not None:
+            return Outcome(ErrorKind.UNKNOWN, confidence=NONE, reason="its classification failed", rule="internal")
+        return Outcome(confidence=NONE, reason="its classification failed", rule="internal")
+
+
+def _classify(
+    call: ToolCall,
+    result: Any,
+    error: BaseException | None,
+    history: Sequence[Outcome] | None,
+    expectations: Expectations | None,
+    rules: Sequence[UserRule],
+    shape: ShapeProfile | None,
+    now: float | None,
+) -> Outcome:
+    moment = now if now is not None else call.at or None
+    value = None if result is _ABSENT else result
+    if rules:
+        ruled = _by_rules(call, value, error, rules)
+        if ruled is not None:
+            return ruled
+    if error is not None:
+        return _outcome(_with_history(exceptions.of_exception(error, call, moment), history), call)
+    bare = frameworks.unwrap(value) if type(value) is not str else None
+    if bare is not None:
+        value = bare.value
+        if bare.is_error:
+            found = bodies.of_failed_value(value, call, moment)
+            return _outcome(_with_history(found, history), call)
+    parsed, found_explicit = _explicit(value, call, moment)
+    if found_explicit is not None:
+        return _outcome(_with_history(found_explicit, history), call, value)
+    quiet = silent.find(parsed, call, expectations, shape, moment)
+    return SUCCESS if quiet is None else _outcome(quiet, call, value)
+
+
+def _explicit(value: Any, call: ToolCall, now: float | None) -> tuple[Any, Finding | None]:
+    """Return the value as JSON values as far as it is one, and the failure that it tells of openly."""
+    if isinstance(value, str):
+        return _explicit_text(value, call, now)
+    if isinstance(value, Mapping):
+        return value, bodies.of_mapping(value, call, now)
+    if isinstance(value, list | tuple):
+        return _explicit_list(value, call, now)
+    if value is None or type(value) in _PLAIN_NUMBER:
+        return value, None
+    if isinstance(value, bytes | bytearray):
+        return _explicit_text(bytes(value[:_JSON_LIMIT]).decode("utf-8", "replace"), call, now)
+    if isinstance(value, BaseException):
+        return value, exceptions.of_exception(value, call, now)
+    fields = frameworks.as_object(value)
+    if fields is None:
+        return value, None
+    return fields, bodies.of_mapping(fields, call, now)
+
+
+def _explicit_list(value: Any, call: ToolCall, now: float | None) -> tuple[Any, Finding | None]:
+    if bodies.is_content(value):
+        text = bodies.content_text(value)
+        return _explicit_text(text, call, now) if text else (value, None)
+    if len(value) == 1 and isinstance(value[0], Mapping):
+        only = value[0]
+        if "error" in only and len(only) <= 3:
+            return value, bodies.of_mapping(only, call, now)
+    return value, None
+
+
+def _explicit_text(text: str, call: ToolCall, now: float | None) -> tuple[Any, Finding | None]:
+    first = text[:1] if text[:1] > " " else text[:200].lstrip()[:1]
+    if first in ("{", "["):
+        value = _parsed(text)
+        if value is not None:
+            if isinstance(value, Mapping):
+                bare = frameworks.unwrap(value)
+                if bare.is_error:
+                    return value, bodies.of_failed_value(bare.value, call, now)
+                return value, bodies.of_mapping(value, call, now)
+            return _explicit_list(value, call, now)
+        broken = markup.broken_json(text, call.tool)
+        return text, broken
+    if first == "<":
+        return text, markup.of_markup(text, call.tool)
+    if first == "m" and text.startswith("meta=") and "isError=True" in text[-40:]:
+        inner = re.search(r"text=(['\"])(.{0,2000})", text, re.DOTALL)
+        return text, bodies.of_failed_value(inner.group(2) if inner else "", call, now)
+    return text, plain.of_plain_text(text, call.tool, now)
+
+
+def _parsed(text: str) -> Any:
+    if len(text) > _JSON_LIMIT:
+        return None
+    try:
+        return orjson.loads(text)
+    except ValueError:
+        return None
+
+
+def _outcome(found: Finding, call: ToolCall, value: Any = None) -> Outcome:
+    detail = found.detail or (safe.text_of(value, 600) if value is not None else "")
+    return Outcome(
+        kind=found.kind,
+        detail=safe.redact(detail),
+        status_code=found.status_code,
+        retry_after_s=found.retry_after_s,
+        silent=found.kind.family is Family.SILENT or found.rule.startswith("shape:"),
+        ambiguous=is_ambiguous(found, call),
+        confidence=max(0.05, min(1.0, found.confidence)),
+        reason=safe.redact(found.reason, 200),
+        rule=found.rule,
+    )
+
+
+def _with_history(found: Finding, history: Sequence[Outcome] | None) -> Finding:
+    """An answer that could not be read three times in a row is not an accident of the line: the service changed."""
+    if history is None or found.kind is not ErrorKind.MALFORMED or len(history) < 3:
+        return found
+    if all(o.kind in (ErrorKind.MALFORMED, ErrorKind.SCHEMA_DRIFT) for o in history[-3:]):
+        return found._replace(
+            kind=ErrorKind.SCHEMA_DRIFT,
+            confidence=min(found.confidence, 0.7),
+            reason=f"the fourth answer in a row that cannot be read: {found.reason}",
+            rule=f"history:{found.rule}",
+        )
+    return found
+
+
+def _by_rules(call: ToolCall, value: Any, error: BaseException | None, rules: Sequence[UserRule]) -> Outcome | None:
+    text: str | None = None
+    for rule in rules:
+        if isinstance(rule, ErrorRule):
+            if text is None:
+                text = safe.text_of(value if error is None else error, 4_000)
+            pattern = _compiled(rule.match)
+            if pattern is not None and pattern.search(text):
+                return _outcome(
+                    Finding(rule.kind, f"user:{rule.match[:60]}", "a rule of the user's own matched", 1.0, detail=text), call
+                )
+            continue
+        try:
+            said = rule(call, value, error)
+        except Exception as problem:  # noqa: BLE001 - a user's rule that fails must not break the agent
+            _warn_once(f"the rule {getattr(rule, '__name__', rule)!r} raised {type(problem).__name__} and is skipped")
+            continue
+        if isinstance(said, Outcome):
+            return said
+        if isinstance(said, ErrorKind):
+            detail = safe.text_of(value if error is None else error, 600)
+            name = getattr(rule, "__name__", "callable")
+            return _outcome(Finding(said, f"user:{name}", "a rule of the user's own said so", 1.0, detail=detail), call)
+    return None
+
+
+@lru_cache(maxsize=512)
+def _compiled(pattern: str) -> re.Pattern[str] | None:
+    try:
+        return re.compile(pattern, re.IGNORECASE)
+    except re.error:
+        _warn_once(f"the pattern {pattern[:80]!r} of a rule is not a regular expression and is skipped")
+        return None
+
+
+_warned: set[str] = set()
+
+
+def _warn_once(text: str) -> None:
+    if text not in _warned and len(_warned) < 1_000:
+        _warned.add(text)
+        _LOG.warning("%s", text)

@@ -1,0 +1,278 @@
+"""Exceptions, of libraries that are never imported: by type name, by the attributes libraries share, by text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from btm.classify import numbers, retry_after, texts, types
+from btm.classify.codes import of_code, of_json_rpc
+from btm.classify.finding import CODE, DEFAULT, EXACT, NONE, WEAK, Finding, surest
+from btm.classify.python_errors import of_python_error
+from btm.classify.reading import attribute, chain, ends, field, message, qualified
+from btm.classify.status import is_failure, kind_of, of_status
+from btm.model import ErrorKind as K
+from btm.model import ToolCall
+
+DEEPER = 0.04
+"""What each level of wrapping takes from the confidence of what is found there."""
+
+_STATUS_NAMES = ("status_code", "http_status", "status", "http_code", "code")
+_TRANSPORT = frozenset({K.TIMEOUT, K.UNAVAILABLE})
+_SAYS_NOTHING = frozenset({"KeyError", "StopIteration", "CalledProcessError", "SMTPRecipientsRefused"})
+# What a text may make of a type that is sure of itself.
+_REFINES_TYPE: dict[K, frozenset[K]] = {
+    K.RATE_LIMIT: frozenset({K.QUOTA_EXHAUSTED}),
+    K.AUTH_ERROR: frozenset({K.RATE_LIMIT, K.QUOTA_EXHAUSTED}),
+    K.NOT_FOUND: frozenset({K.SCHEMA_DRIFT, K.UNKNOWN_TOOL}),
+    K.UNAVAILABLE: frozenset({K.AUTH_ERROR, K.TIMEOUT, K.RATE_LIMIT}),
+    K.MALFORMED: frozenset({K.INVALID_ARGUMENTS}),
+    K.SERVER_ERROR: frozenset({K.UNAVAILABLE, K.RATE_LIMIT}),
+    K.INVALID_ARGUMENTS: frozenset({K.SCHEMA_DRIFT}),
+}
+_CERTAIN_WORDS: dict[K, re.Pattern[str]] = {  # for the pairs in which a loose word is not enough
+    K.AUTH_ERROR: re.compile(r"certificate|x509|credential", re.IGNORECASE),
+    K.TIMEOUT: re.compile(r"timed out|etimedout|errno 110", re.IGNORECASE),
+    K.INVALID_ARGUMENTS: re.compile(r"argument|parameter|tool call", re.IGNORECASE),
+}
+_CONTROL = frozenset({"CancelledError", "KeyboardInterrupt", "GeneratorExit", "SystemExit"})
+
+
+def of_exception(error: BaseException, call: ToolCall, now: float | None) -> Finding:
+    """Return what an exception and everything it wraps say; UNKNOWN with a low confidence when they say nothing."""
+    best: Finding | None = None
+    wait: float | None = None
+    unreached = False
+    for depth, current in chain(error):
+        found = _of_one(current, call, now)
+        if found is None:
+            continue
+        wait = found.retry_after_s if wait is None else wait
+        unreached = unreached or (found.kind in _TRANSPORT and not found.reached)
+        found = found._replace(confidence=found.confidence - DEEPER * depth)
+        if best is None or found.confidence > best.confidence:
+            best = found
+    text = message(error)
+    if best is None:
+        name = qualified(type(error))[1]
+        return Finding(K.UNKNOWN, f"type:{name}", f"{name} says nothing about its cause", NONE, detail=text)
+    if best.kind in _TRANSPORT and unreached:
+        best = best._replace(reached=False)
+    return best._replace(detail=text or best.detail, retry_after_s=wait)
+
+
+def _of_one(error: BaseException, call: ToolCall, now: float | None) -> Finding | None:
+    root, name = qualified(type(error))
+    if name in _CONTROL:
+        return None
+    text = message(error)
+    status, wait = _status_of(error, root), _wait_of(error, now)
+    special = of_python_error(error, name, text, call)
+    words = None if name in _SAYS_NOTHING and " " not in text.strip("'\" ") else _words_of(error, name, text)
+    typed = _by_type(error)
+    codes = surest(_codes_of(error, root, text))
+    if status is not None:
+        hint = codes if codes is not None and (codes.confidence > 0.8 or words is None) else words
+        if hint is not None and words is not None and hint.confidence < words.confidence:
+            hint = words
+        if typed is not None and typed.confidence >= EXACT and typed.kind is not kind_of(status) and status in (400, 500):
+            hint = surest((codes, typed, words))
+        found: Finding | None = of_status(status, hint)
+    else:
+        typed = _refined(typed, words, text)
+        found = surest((codes, special, typed, words))
+    if found is None:
+        return None
+    wait = wait if wait is not None else words.retry_after_s if words is not None else None
+    return found._replace(retry_after_s=wait, detail=text)
+
+
+def _refined(typed: Finding | None, words: Finding | None, text: str) -> Finding | None:
+    if typed is None or words is None or words.kind not in _REFINES_TYPE.get(typed.kind, ()):
+        return typed
+    needed = _CERTAIN_WORDS.get(words.kind)
+    if words.confidence <= WEAK or (needed is not None and not needed.search(text)):
+        return typed
+    return words._replace(confidence=typed.confidence)
+
+
+def _by_type(error: BaseException) -> Finding | None:
+    loose: Finding | None = None
+    for kind in type(error).__mro__[:-1]:
+        root, name = qualified(kind)
+        if name in ("Exception", "BaseException"):
+            break
+        known = types.known_type(name, root)
+        if known is None:
+            known_words = texts.phrase_in(types.name_as_words(name))
+            if known_words is not None and known_words.confidence > WEAK:
+                return known_words._replace(confidence=0.75, rule=f"type:{name}", reason=f"the type is called {name}")
+            continue
+        if known.kind is K.UNKNOWN:
+            continue
+        found = Finding(known.kind, f"type:{name}", f"{root}.{name}", known.sure, reached=known.reached)
+        if known.sure > DEFAULT:
+            return found
+        loose = loose or found
+    return loose
+
+
+def _words_of(error: BaseException, name: str, text: str) -> Finding | None:
+    if name == "CalledProcessError":
+        output = field(error, "stderr", "output")
+        text = ends(output) if isinstance(output, str) else output[:4_000].decode("utf-8", "replace") if isinstance(output, bytes) else ""
+    if name in ("ValueError", "TypeError", "AttributeError") and not text.strip():
+        return None
+    found = texts.of_error_text(text) if text else None
+    if found is None and name == "ValueError" and text:
+        return Finding(K.INVALID_ARGUMENTS, "type:ValueError", "a ValueError that says nothing more", DEFAULT, reached=False)
+    return found
+
+
+def _status_of(error: BaseException, root: str) -> int | None:
+    for name in _STATUS_NAMES:
+        value = attribute(error, name)
+        if is_failure(value) and not (name == "code" and root in ("pymongo", "xml")):
+            return int(value)
+    response = attribute(error, "response") or attribute(error, "resp")
+    if response is None:
+        return None
+    value = field(response, "status_code", "status", "HTTPStatusCode")
+    if value is None and isinstance(response, Mapping):
+        value = field(field(response, "ResponseMetadata"), "HTTPStatusCode")
+    if isinstance(value, str) and value.isdigit():
+        value = int(value[:3])
+    return int(value) if is_failure(value) else None
+
+
+def _wait_of(error: BaseException, now: float | None) -> float | None:
+    direct = retry_after.seconds_of(attribute(error, "retry_after"), now)
+    if direct is not None:
+        return direct
+    response = attribute(error, "response")
+    for holder in (error, response):
+        headers = field(holder, "headers") if holder is not None else None
+        headers = headers or field(field(holder, "ResponseMetadata"), "HTTPHeaders") if holder is not None else None
+        if isinstance(headers, Mapping):
+            try:
+                found = retry_after.in_headers(headers, now)
+            except Exception:  # noqa: BLE001 - a foreign mapping may raise from iteration
+                found = None
+            if found is not None:
+                return found
+    body = attribute(error, "body")
+    return retry_after.in_body(body, now) if isinstance(body, dict) else None
+
+
+def _codes_of(error: BaseException, root: str, text: str) -> list[Finding | None]:
+    """Everything machine-readable that the exception carries, the surest sort first."""
+    found: list[Finding | None] = []
+    state = field(error, "sqlstate", "pgcode")
+    if isinstance(state, str) and len(state) == 5:
+        found.append(numbers.of_sqlstate(state, text))
+    number = attribute(error, "errno")
+    if type(number) is int:
+        mysql = root in ("pymysql", "MySQLdb", "mysql", "aiomysql", "mariadb")
+        found.append(numbers.of_mysql(number) if mysql else numbers.of_errno(number))
+    arguments = attribute(error, "args")
+    if type(arguments) is tuple and arguments and type(arguments[0]) is int and root in ("pymysql", "MySQLdb", "aiomysql", "mysql"):
+        found.append(numbers.of_mysql(arguments[0]))
+    sqlite = attribute(error, "sqlite_errorname")
+    if isinstance(sqlite, str):
+        found.append(_SQLITE.get(sqlite.removeprefix("SQLITE_").split("_")[0]))
+    exit_code = attribute(error, "returncode")
+    if type(exit_code) is int:
+        found.append(numbers.of_exit_code(exit_code))
+    found.extend(_smtp(error, text))
+    found.extend(_bodies(error, root))
+    return found
+
+
+def _smtp(error: BaseException, text: str) -> list[Finding | None]:
+    code = attribute(error, "smtp_code")
+    if type(code) is int:
+        return [numbers.of_smtp(code, text)]
+    name = qualified(type(error))[1]
+    if name in ("SMTPRecipientsRefused", "error_perm", "error_temp", "SMTPDataError", "SMTPSenderRefused"):
+        reply = re.search(r"\(([45]\d\d),|^([45]\d\d)\b", text)
+        if reply:
+            return [numbers.of_smtp(int(reply.group(1) or reply.group(2)), text)]
+    return []
+
+
+def _bodies(error: BaseException, root: str) -> list[Finding | None]:
+    found: list[Finding | None] = []
+    response = attribute(error, "response")
+    code: Any = attribute(error, "code")
+    if callable(code):
+        code = _called(code)
+    code = field(code, "name") if not isinstance(code, str | int | None) else code
+    if root == "pymongo" and type(code) is int:
+        found.append(numbers.of_mongo(code))
+    rpc = attribute(error, "error")
+    inner = field(rpc, "code") if rpc is not None else None
+    for value in (code, inner, field(field(response, "Error"), "Code"), field(attribute(error, "body"), "code"),
+                  attribute(error, "error_code"), attribute(error, "reason"), attribute(error, "type")):  # fmt: skip
+        if isinstance(value, str) and value and " " not in value.strip():
+            found.append(of_code(value.removeprefix("StatusCode.")))
+        elif type(value) is int and -33_000 < value < -31_000:
+            found.append(of_json_rpc(value))
+    if root == "grpc" and type(code) is int and 0 < code < len(numbers_grpc()):
+        kind = numbers_grpc()[code]
+        found.append(kind and Finding(kind, f"grpc:{code}", f"gRPC status {code}", CODE))
+    content = attribute(response, "_content") if response is not None else attribute(error, "body")
+    if isinstance(content, bytes | str) and content:
+        found.append(_of_content(content))
+    return found
+
+
+def numbers_grpc() -> tuple[K | None, ...]:
+    """Return the kinds of gRPC's numbered statuses."""
+    from btm.classify.codes import GRPC
+
+    return GRPC
+
+
+def _called(code: Any) -> Any:
+    try:
+        return code()
+    except Exception:  # noqa: BLE001 - grpc's code() belongs to the library; without it the text remains
+        return None
+
+
+def _of_content(content: bytes | str) -> Finding | None:
+    """The body of an answer, as far as the library has read it already: nothing is fetched here."""
+    from btm.classify.bodies import of_failed_value
+
+    text = content[:TEXT_BYTES].decode("utf-8", "replace") if isinstance(content, bytes) else content[:TEXT_BYTES]
+    try:
+        value = orjson.loads(text)
+    except ValueError:
+        return texts.of_error_text(text) if not text.lstrip().startswith("<") else None
+    return of_failed_value(value, ToolCall("")) if isinstance(value, dict) else None
+
+
+TEXT_BYTES = 4_000
+_SQLITE: dict[str, Finding] = {
+    name: Finding(kind, f"sqlite:{name}", f"SQLite error {name}", sure, reached=name == "IOERR")
+    for name, kind, sure in (
+        ("BUSY", K.UNAVAILABLE, EXACT),
+        ("LOCKED", K.UNAVAILABLE, EXACT),
+        ("FULL", K.QUOTA_EXHAUSTED, EXACT),
+        ("CANTOPEN", K.NOT_FOUND, WEAK),
+        ("PERM", K.AUTH_ERROR, EXACT),
+        ("AUTH", K.AUTH_ERROR, EXACT),
+        ("READONLY", K.AUTH_ERROR, WEAK),
+        ("CORRUPT", K.SERVER_ERROR, 0.9),
+        ("NOTADB", K.INVALID_ARGUMENTS, WEAK),
+        ("IOERR", K.SERVER_ERROR, 0.9),
+        ("TOOBIG", K.INVALID_ARGUMENTS, EXACT),
+        ("MISMATCH", K.INVALID_ARGUMENTS, EXACT),
+        ("RANGE", K.INVALID_ARGUMENTS, EXACT),
+        ("INTERRUPT", K.TIMEOUT, WEAK),
+        ("CONSTRAINT", K.PRECONDITION_FAILED, 0.8),
+    )
+}

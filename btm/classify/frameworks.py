@@ -1,0 +1,66 @@
+"""What agent frameworks and protocols wrap a result in, recognised by its shape: nothing of theirs is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from btm.classify.reading import attribute, field
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """A result together with what its framework says about it.
+
+    ``is_error`` is the framework's own flag (``isError`` of MCP, ``status="error"`` of a ToolMessage), or None when
+    it keeps none. A flag of False proves nothing: many tools return their errors as plain text.
+    """
+
+    value: Any
+    is_error: bool | None = None
+
+
+def unwrap(result: Any) -> ToolResult:
+    """Return the bare value of a result and its framework's flag, whatever it is wrapped in."""
+    if isinstance(result, ToolResult):
+        return result
+    if isinstance(result, Mapping):
+        return _unwrap_mapping(result)
+    content = attribute(result, "content")
+    if content is None:
+        return ToolResult(result)
+    flag = attribute(result, "isError")
+    flag = attribute(result, "is_error") if not isinstance(flag, bool) else flag
+    if isinstance(flag, bool):
+        structured = field(result, "structuredContent", "structured_content")
+        return ToolResult(content if flag or structured is None else structured, flag)
+    status = attribute(result, "status")
+    if attribute(result, "tool_call_id") is not None or attribute(result, "type") == "tool":
+        return ToolResult(content, status == "error" if isinstance(status, str) else None)
+    return ToolResult(result)
+
+
+def _unwrap_mapping(result: Mapping[Any, Any]) -> ToolResult:
+    flag = field(result, "isError", "is_error")
+    if isinstance(flag, bool) and ("content" in result or "result" in result or "text" in result or flag):
+        return ToolResult(field(result, "content", "result", "text") if not flag or "content" in result else dict(result), flag)
+    if "content" in result and ("tool_call_id" in result or result.get("role") == "tool" or result.get("type") == "tool_result"):
+        return ToolResult(result["content"], True if result.get("status") == "error" or result.get("error") is True else None)
+    if result.get("status") == "error" and isinstance(result.get("content"), str | list):
+        return ToolResult(result["content"], True)
+    return ToolResult(result)
+
+
+def as_object(value: Any) -> Mapping[str, Any] | None:
+    """Return the fields of a result object that can stand for a mapping: an HTTP response, a process, a model, a dataclass."""
+    status = attribute(value, "status_code")
+    if type(status) is int and attribute(value, "headers") is not None:
+        return {"status_code": status, "headers": attribute(value, "headers"), "message": field(value, "reason_phrase", "reason")}
+    code = attribute(value, "returncode")
+    if type(code) is int:
+        return {"returncode": code, "stdout": attribute(value, "stdout"), "stderr": attribute(value, "stderr")}
+    fields = attribute(value, "__dict__")
+    if isinstance(fields, dict) and fields and len(fields) <= 200:
+        return {k: v for k, v in fields.items() if isinstance(k, str) and not k.startswith("_")}
+    return None

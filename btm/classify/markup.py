@@ -1,0 +1,64 @@
+"""HTML, XML and JSON texts: an error page, HTML where JSON was due, JSON that breaks off."""
+
+from __future__ import annotations
+
+import re
+
+from btm.classify import texts
+from btm.classify.codes import of_code
+from btm.classify.finding import WEAK, Finding
+from btm.classify.keys import snake
+from btm.classify.status import of_status
+from btm.model import ErrorKind as K
+
+_WEB = re.compile(r"page|html|web|fetch|url|browse|http|scrape|crawl|site|render|template|email|mail|doc|read|file|download|article|content|svg|xml|feed|markdown|open|visit|navigate|extract|view|search|shell|bash|snapshot|wiki", re.IGNORECASE)
+_TEXT_TOOL = re.compile(r"file|cat|shell|bash|log|doc|text|open|view|page|exec|print|code|note|lyrics|template|head|tail|sed|snippet", re.IGNORECASE)
+_TITLE = re.compile(r"<(?:title|h1)[^>]{0,100}>\s*([^<]{1,200})", re.IGNORECASE)
+_XML_CODE = re.compile(r"<(?:code|errorcode|faultcode)>\s*([^<]{1,80})</", re.IGNORECASE)
+_XML_MESSAGE = re.compile(r"<(?:message|faultstring|errormessage|error)>\s*([^<]{1,300})</", re.IGNORECASE)
+_ERROR_TITLE = re.compile(r"^\s*(?:error\s*)?([45]\d\d)\b|^\s*(?:bad gateway|service (?:temporarily )?unavailable|gateway time-?out|internal server error|not found|page not found|forbidden|access denied|unauthorized|too many requests|bad request|under maintenance|site maintenance|maintenance|scheduled maintenance|application error|just a moment|attention required|error)\b[^a-z]{0,40}$", re.IGNORECASE)
+_BOT_WALL = re.compile(r"just a moment|attention required|captcha|are you a robot", re.IGNORECASE)
+
+
+def of_markup(text: str, tool: str) -> Finding | None:
+    """Return what failure a text that begins with ``<`` is: an XML error, an error page, a page where data was due."""
+    head = text[:2_000]
+    opening = head[:200].lower()
+    html = "<html" in opening or "<!doctype html" in opening
+    if not html:
+        code = _XML_CODE.search(head)
+        if re.match(r"\s*(?:<\?xml[^>]{0,100}\?>\s*)?<(?:error|errorresponse|soap|fault|response)", opening):
+            said = _XML_MESSAGE.search(head)
+            known = of_code(code.group(1).strip()) if code else None
+            if known is not None and known.kind is not K.UNKNOWN:
+                return known
+            return texts.of_error_text(said.group(1)) if said else None
+        if opening.startswith("<error>"):
+            return texts.of_error_text(head[7:]) or Finding(K.UNKNOWN, "markup:error", "an error element", WEAK)
+        return None
+    title = _TITLE.search(head)
+    if title and _ERROR_TITLE.search(title.group(1)):
+        if _BOT_WALL.search(title.group(1)):
+            return Finding(K.AUTH_ERROR, "markup:bot-wall", "a page that lets only people pass", WEAK)
+        status = re.search(r"\b([45]\d\d)\b", title.group(1))
+        words = texts.of_error_text(title.group(1))
+        if status:
+            return of_status(int(status.group(1)), words)
+        return words or Finding(K.UNKNOWN, "markup:error-page", "an error page", WEAK)
+    if not _WEB.search(snake(tool[:80])):
+        return Finding(K.MALFORMED, "markup:html", "an HTML page where data was due", 0.8)
+    return None
+
+
+def broken_json(text: str, tool: str) -> Finding | None:
+    """Return MALFORMED when a text opens like JSON and breaks off; other bracketed text (a repr, a log) is left alone."""
+    head = text[:64].lstrip()
+    opens = re.match(r"\{\s{0,8}\"|\[\s{0,8}(?:\{\s{0,8}\"|\")", head)
+    if opens is None or _TEXT_TOOL.search(snake(tool[:80])):
+        return None
+    end = text[-200:].rstrip()
+    if end.endswith(("}", "]", ")", ">")):
+        return None
+    if re.search(r"truncated|omitted|\.\.\.\s*$|…\s*$", end, re.IGNORECASE):
+        return Finding(K.PARTIAL_DATA, "partial:json", "the JSON text is cut, and says so", 0.8)
+    return Finding(K.MALFORMED, "markup:json", "JSON that breaks off", 0.85)

@@ -1,0 +1,61 @@
+"""Exceptions rebuilt from a record (type names, text, attributes), without the libraries that raised them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+_FORBIDDEN = frozenset({"args", "with_traceback", "add_note", "exceptions"})
+_MAX_DEPTH = 8
+
+
+class RecordedException(Exception):  # noqa: N818 - not an error of btm's: it stands for one of a library
+    """Base of rebuilt exceptions. Its text is the recorded one; recorded attributes are its attributes."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message)
+        self.recorded_message = message
+
+    def __str__(self) -> str:
+        return self.recorded_message
+
+
+def rebuild_exception(record: Mapping[str, Any], _depth: int = 0) -> BaseException:
+    """Return an exception equivalent to a recorded one, for classification.
+
+    ``record`` has ``mro`` (qualified class names, the class itself first), ``message``, ``attributes`` (a mapping)
+    and ``cause`` (a record or None). Missing or odd entries are left out; nothing raises for them.
+    """
+    names = [n for n in _items(record.get("mro")) if isinstance(n, str)] or [str(record.get("type") or "Exception")]
+    made = _class_of(names)(str(record.get("message") or ""))
+    attributes = record.get("attributes")
+    if isinstance(attributes, Mapping):
+        for name, value in attributes.items():
+            if isinstance(name, str) and name.isidentifier() and not name.startswith("__") and name not in _FORBIDDEN:
+                setattr(made, name, value)
+        made.exceptions = _group(attributes.get("exceptions") or record.get("exceptions"), _depth)  # type: ignore[attr-defined]
+    for link in ("cause", "context"):
+        inner = record.get(link)
+        if isinstance(inner, Mapping) and _depth < _MAX_DEPTH and made.__cause__ is None:
+            made.__cause__ = rebuild_exception(inner, _depth + 1)
+    return made
+
+
+def _group(records: object, depth: int) -> list[BaseException]:
+    if depth >= _MAX_DEPTH:
+        return []
+    return [rebuild_exception(r, depth + 1) for r in _items(records) if isinstance(r, Mapping)]
+
+
+def _items(value: object) -> Iterable[Any]:
+    return value[:20] if isinstance(value, list | tuple) else ()
+
+
+def _class_of(names: list[str]) -> type[RecordedException]:
+    base: type[RecordedException] = RecordedException
+    for name in reversed(names[:20]):
+        module, _, bare = name.rpartition(".")
+        if not module and bare in ("Exception", "BaseException", "object"):
+            continue
+        base = type(bare or "Exception", (base,), {"__module__": module or "builtins"})
+    return base

@@ -1,0 +1,129 @@
+"""How long a failing service asks to be left alone: headers, fields, and sentences. All results are seconds."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+LONGEST_S = 30 * 24 * 3600.0
+"""A wait beyond 30 days is taken for a misread number, and dropped."""
+
+_HEADERS = {"retry-after": 1.0, "x-retry-after": 1.0, "retry-after-ms": 0.001, "x-ms-retry-after-ms": 0.001}
+_FIELDS = {
+    "retry_after": 1.0,
+    "retryafter": 1.0,
+    "retry-after": 1.0,
+    "retry_after_s": 1.0,
+    "retry_after_seconds": 1.0,
+    "retryafterseconds": 1.0,
+    "retry_after_ms": 0.001,
+    "retryafterms": 0.001,
+    "retrydelay": 1.0,
+    "retry_delay": 1.0,
+    "retry_in": 1.0,
+    "wait_seconds": 1.0,
+}
+_UNIT = {
+    "ms": 0.001, "millisecond": 0.001, "milliseconds": 0.001,
+    "s": 1.0, "sec": 1.0, "secs": 1.0, "second": 1.0, "seconds": 1.0,
+    "sekunde": 1.0, "sekunden": 1.0, "segundo": 1.0, "segundos": 1.0, "seconde": 1.0, "secondes": 1.0, "秒": 1.0,
+    "m": 60.0, "min": 60.0, "mins": 60.0, "minute": 60.0, "minutes": 60.0, "minuten": 60.0, "minuto": 60.0,
+    "minutos": 60.0, "分钟": 60.0, "分": 60.0,
+    "h": 3600.0, "hr": 3600.0, "hour": 3600.0, "hours": 3600.0, "stunde": 3600.0, "stunden": 3600.0, "hora": 3600.0,
+    "horas": 3600.0, "heure": 3600.0, "heures": 3600.0, "小时": 3600.0, "時間": 3600.0,
+    "d": 86400.0, "day": 86400.0, "days": 86400.0,
+}  # fmt: skip
+_AMOUNT = r"\d{1,9}(?:\.\d{1,9})?"
+_PIECE = re.compile(rf"({_AMOUNT})\s?([a-z]{{1,12}}|秒|分钟|分|小时|時間)")
+_SPAN = rf"{_AMOUNT}\s?(?:[a-z]{{1,12}}|秒|分钟|分|小时|時間)(?:\s?{_AMOUNT}\s?(?:ms|[hms])\b){{0,3}}"
+_SENTENCE = re.compile(
+    r"(?:(?:try again|retry|retrying|retried|available again|wait(?:ing)?|back ?off|resets?|"
+    r"versuchen sie es|réessaye[zr]|intente(?:lo)?|intentar|请在|請在)"
+    rf"[^\d\n.;]{{0,40}}?)({_SPAN}|{_AMOUNT}(?=\s*(?:$|[.,;)\"'}}])))",
+    re.IGNORECASE,
+)
+_LATER = re.compile(rf"({_AMOUNT}\s?(?:秒|分钟|分|小时|時間))(?:钟)?(?:后|後|以降)")
+
+
+def seconds_of(value: object, now: float | None, scale: float = 1.0) -> float | None:
+    """Read a Retry-After value: seconds as a number or text, "34s", or an HTTP date relative to ``now``."""
+    if isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, int | float):
+        return _sane(float(value) * scale if abs(value) < 1e12 else math.inf)
+    if isinstance(value, bytes):
+        value = value[:100].decode("latin-1")
+    if not isinstance(value, str):
+        return None
+    text = value[:100].strip()
+    if re.fullmatch(_AMOUNT, text):
+        return _sane(float(text) * scale)
+    return _span_seconds(text.lower()) if text[:1].isdigit() else _date_seconds(text, now)
+
+
+def _date_seconds(text: str, now: float | None) -> float | None:
+    if now is None:
+        return None
+    try:
+        moment = parsedate_to_datetime(text)
+    except (TypeError, ValueError, IndexError, OverflowError):
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return _sane(max(0.0, moment.timestamp() - now))
+
+
+def _span_seconds(text: str) -> float | None:
+    total, seen = 0.0, False
+    for amount, unit in _PIECE.findall(text):
+        factor = _UNIT.get(unit)
+        if factor is None:
+            break
+        total, seen = total + float(amount) * factor, True
+    return _sane(total) if seen else None
+
+
+def _sane(seconds: float) -> float | None:
+    return round(seconds, 6) if math.isfinite(seconds) and 0 <= seconds <= LONGEST_S else None
+
+
+def in_text(text: str) -> float | None:
+    """Return the wait that a sentence asks for: "try again in 1m30s", "retry after 12 seconds", "请在 30 秒后重试"."""
+    for pattern in (_SENTENCE, _LATER):
+        for found in pattern.finditer(text):
+            span = found.group(1).lower()
+            seconds = _sane(float(span)) if re.fullmatch(_AMOUNT, span) else _span_seconds(span)
+            if seconds is not None:
+                return seconds
+    return None
+
+
+def in_headers(headers: Mapping[Any, Any], now: float | None) -> float | None:
+    """Return what the headers of an answer ask for; names are compared case-blind, at most 100 are read."""
+    found: float | None = None
+    for index, name in enumerate(headers):
+        if index >= 100:
+            break
+        scale = _HEADERS.get(name.lower() if isinstance(name, str) else "")
+        if scale is not None:
+            value = seconds_of(headers[name], now, scale)
+            found = value if found is None else found
+    return found
+
+
+def in_body(body: Mapping[Any, Any], now: float | None) -> float | None:
+    """Return what a field of a JSON error body asks for (``retry_after``, ``retryDelay`` and their like)."""
+    for index, name in enumerate(body):
+        if index >= 100:
+            break
+        if isinstance(name, str) and len(name) < 30:
+            scale = _FIELDS.get(name.lower())
+            if scale is not None:
+                value = seconds_of(body[name], now, scale)
+                if value is not None:
+                    return value
+    return None

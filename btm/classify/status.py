@@ -1,0 +1,114 @@
+"""HTTP status codes by what they mean for recovery, not only by their number."""
+
+from __future__ import annotations
+
+import re
+
+from btm.classify.finding import CODE, STATUS, WEAK, Finding
+from btm.model import ErrorKind as K
+
+_KIND: dict[int, K] = {
+    400: K.INVALID_ARGUMENTS,
+    401: K.AUTH_ERROR,
+    402: K.QUOTA_EXHAUSTED,
+    403: K.AUTH_ERROR,
+    404: K.NOT_FOUND,
+    405: K.SCHEMA_DRIFT,  # the route no longer takes this method: no argument of the agent's can mend that
+    407: K.AUTH_ERROR,
+    408: K.TIMEOUT,
+    409: K.PRECONDITION_FAILED,
+    410: K.SCHEMA_DRIFT,
+    412: K.PRECONDITION_FAILED,
+    421: K.UNAVAILABLE,
+    423: K.PRECONDITION_FAILED,
+    424: K.PRECONDITION_FAILED,
+    425: K.UNAVAILABLE,
+    426: K.SCHEMA_DRIFT,
+    428: K.PRECONDITION_FAILED,
+    429: K.RATE_LIMIT,
+    440: K.AUTH_ERROR,  # IIS: login time-out
+    451: K.AUTH_ERROR,
+    498: K.AUTH_ERROR,  # Esri: invalid token
+    499: K.TIMEOUT,  # nginx: the client gave up waiting
+    500: K.SERVER_ERROR,
+    501: K.SCHEMA_DRIFT,
+    502: K.SERVER_ERROR,
+    503: K.UNAVAILABLE,
+    504: K.TIMEOUT,
+    507: K.QUOTA_EXHAUSTED,
+    511: K.AUTH_ERROR,
+    521: K.UNAVAILABLE,  # 520 to 530: Cloudflare, https://developers.cloudflare.com/support/troubleshooting/
+    522: K.TIMEOUT,
+    523: K.UNAVAILABLE,
+    524: K.TIMEOUT,
+    529: K.UNAVAILABLE,  # Anthropic: overloaded
+    530: K.UNAVAILABLE,
+    598: K.TIMEOUT,
+    599: K.TIMEOUT,
+}
+
+# Which kinds a code or a sentence in the same answer may make of a status.
+_ANY = frozenset(K) - {K.UNKNOWN}
+_REFINED: dict[int, frozenset[K]] = {
+    400: _ANY - {K.SERVER_ERROR, K.MALFORMED, K.EMPTY_RESULT},
+    401: frozenset({K.AUTH_ERROR}),
+    402: frozenset({K.PRECONDITION_FAILED, K.RATE_LIMIT}),
+    403: frozenset({K.RATE_LIMIT, K.QUOTA_EXHAUSTED}),
+    404: frozenset({K.SCHEMA_DRIFT, K.UNKNOWN_TOOL}),
+    405: frozenset({K.PRECONDITION_FAILED, K.AUTH_ERROR}),
+    409: frozenset({K.PRECONDITION_FAILED}),
+    422: frozenset({K.PRECONDITION_FAILED, K.NOT_FOUND, K.SCHEMA_DRIFT, K.QUOTA_EXHAUSTED}),
+    424: frozenset({K.UNAVAILABLE, K.TIMEOUT}),
+    429: frozenset({K.QUOTA_EXHAUSTED}),
+    503: frozenset({K.RATE_LIMIT, K.QUOTA_EXHAUSTED}),
+}
+
+_DIGITS = re.compile(r"[45]\d\d")
+_SIGN = re.compile(
+    r"(?:\bstatus(?:[ _]?code)?|\bhttp(?:/\d(?:\.\d)?)?(?: ?error| status)?!?|\berror(?: code)?|\breturned(?: error)?"
+    r"|\bresponded with(?: http| status)?|\bserver error|\bcode|\banswered(?: with)?|\btoo many|\[|\bstatus:|\bE)"
+    r"[ \t\"'=:(<]{0,3}([45]\d\d)\b(?! ?(?:ms|sec|s\b|%|row|line|char|byte|item|unread|result))",
+    re.IGNORECASE,
+)
+_FIRST = re.compile(
+    r"[\s\"'(<\[]{0,3}([45]\d\d)(?:[\])]|\b)[ \t]?(?:[:\-{\[]|(?:client|server) error|[A-Z][A-Za-z_]{2,} ?|$)"
+)
+
+
+def is_failure(status: object) -> bool:
+    """Whether ``status`` is an HTTP status that says that a request failed."""
+    return type(status) is int and 400 <= status <= 599
+
+
+def kind_of(status: int) -> K:
+    """Return the kind that a failing status (400 to 599) means when nothing else is known."""
+    return _KIND.get(status) or (K.INVALID_ARGUMENTS if status < 500 else K.SERVER_ERROR)
+
+
+def of_status(status: int, hint: Finding | None) -> Finding:
+    """Return what ``status`` means beside ``hint``, what the code or words of the same answer say.
+
+    A code may turn 400 into anything; words may only do what servers really mean by them: 429 with an
+    insufficient quota, 403 for a rate limit, 404 for a vanished route.
+    """
+    kind = kind_of(status)
+    if hint is not None and hint.kind is not kind and _may_refine(status, hint):
+        return hint._replace(status_code=status, confidence=max(hint.confidence, STATUS - 0.02))
+    reached = hint.reached if hint is not None and hint.kind is kind else True
+    return Finding(kind, f"status:{status}", f"HTTP status {status}", STATUS, status_code=status, reached=reached)
+
+
+def _may_refine(status: int, hint: Finding) -> bool:
+    allowed = _REFINED.get(status, frozenset())
+    if hint.kind not in allowed:
+        return False
+    # Loose words are not enough to overrule 400's plain meaning; a code or a firm phrase is.
+    return hint.confidence >= CODE or hint.confidence > WEAK or status in (403, 429)
+
+
+def status_in(text: str) -> int | None:
+    """Return the failing HTTP status that an error text names ("status code 503", "404 Client Error"), if any."""
+    if not _DIGITS.search(text):
+        return None
+    found = _FIRST.match(text) or _SIGN.search(text)
+    return int(found.group(1)) if found else None

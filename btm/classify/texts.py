@@ -1,0 +1,177 @@
+"""An error's text to the kind it tells of. Callers know already that it is an error; `plain` decides whether it is."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from btm.classify import foreign, numbers, phrases, phrases_caller, retry_after, types
+from btm.classify.codes import of_code
+from btm.classify.finding import DEFAULT, WEAK, Finding
+from btm.classify.phrases import Phrase
+from btm.classify.status import of_status, status_in
+from btm.model import ErrorKind as K
+
+HEAD, TAIL = 700, 300
+"""Characters of a text that rules look at: its beginning, and its end where a traceback names the error."""
+
+_PHRASES: tuple[Phrase, ...] = (
+    phrases.FIRST + foreign.EUROPEAN + phrases.SECOND + phrases.THIRD + phrases_caller.FOURTH
+)
+_WORD = re.compile(r"[^\W_]+(?:[-'/._][^\W_]+)*")
+_QUOTED = re.compile(r"(?<![\w])'[^'\n]{1,120}'(?![\w])|\"[^\"\n]{1,120}\"|‘[^’\n]{1,120}’|`[^`'\n]{1,120}[`']|https?://[^\s'\")]{1,300}")
+_CLASS = re.compile(
+    r"(?<![\w/])((?:[A-Za-z_]\w{0,40}\.){0,5})([A-Z][A-Za-z]{2,60}(?:Error|Exception|Timeout|Expired|Violation|Refused|Exceeded|Denied|Fault|NotFound)|[A-Z][a-z]+Timeout)(?=$|[\s:('\")\]])"
+)
+_EXIT = re.compile(r"(?:exit(?:ed with)?(?: code| status)?|return(?:ed)?(?: non-zero exit status| code)?|rc)[ =:]{0,3}(-?\d{1,3})\b", re.IGNORECASE)
+_SQLITE_ARGS = re.compile(r"^\(?(\d{4}), ?[\"']|\berror (\d{4}) \((\w{5})\)", re.IGNORECASE)
+_RPC = re.compile(r"(?:mcp|json-?rpc|rpc)? ?error:? ?\(?(-32\d{3})\b", re.IGNORECASE)
+_CODE = re.compile(r"\((\w{4,60})\) when calling|Error from server \((\w+)\)|\bcode (E[A-Z]{3,20})\b|^[^a-z]{0,3}\b(E[A-Z]{4,15}):|StatusCode\.(\w+)|\b([A-Z]{4,}(?:_[A-Z]{2,})+)\b")
+_BRACKET_ERRNO = re.compile(r"\[(?:Win)?Err(?:no|or) (-?\d{1,3})\]|\berrno[ =:]{1,3}(-?\d{1,3})\b", re.IGNORECASE)
+_GENERAL = frozenset(types.name_as_words(n) for n in ("ValueError", "Exception"))
+
+
+def _index() -> dict[str, tuple[int, ...]]:
+    found: dict[str, list[int]] = {}
+    for position, phrase in enumerate(_PHRASES):
+        for word in phrase.triggers.split():
+            found.setdefault(word, []).append(position)
+    return {word: tuple(positions) for word, positions in found.items()}
+
+
+_BY_WORD = _index()
+
+
+@lru_cache(maxsize=None)
+def _pattern(position: int) -> re.Pattern[str]:
+    # Compiled at first use: most texts need few of them, and an import should not pay for all.
+    return re.compile(_PHRASES[position].pattern)
+
+
+def trim(text: str) -> str:
+    """Return the part of a text that rules look at, at most ``HEAD + TAIL`` characters."""
+    return text if len(text) <= HEAD + TAIL else text[:HEAD] + "\n" + text[-TAIL:]
+
+
+def _words(low: str) -> set[str]:
+    words = set(_WORD.findall(low))
+    for word in [w for w in words if not w.isalpha()]:
+        words.update(re.split(r"[-'/._]", word))
+    return words
+
+
+def phrase_in(low: str) -> Finding | None:
+    """Return what the first phrase (in the order of the table) in a lower-cased text says."""
+    positions: set[int] = set()
+    for word in _words(low):
+        found = _BY_WORD.get(word)
+        if found:
+            positions.update(found)
+    for position in sorted(positions):
+        if _pattern(position).search(low):
+            phrase = _PHRASES[position]
+            word = phrase.triggers.split(" ", 1)[0]
+            return Finding(
+                phrase.kind, f"text:{phrase.kind}:{word}", f"the text speaks of {phrase.kind.replace('_', ' ')} ({word})",
+                phrase.confidence, reached=phrase.reached,
+            )  # fmt: skip
+    return None
+
+
+def unquoted(text: str) -> str:
+    """Return ``text`` without quoted pieces and addresses: what a caller passed is not what went wrong."""
+    return _QUOTED.sub(" ", text)
+
+
+def _in_words(text: str) -> Finding | None:
+    if foreign.has_ideographs(text):
+        asian = foreign.in_asian_text(text)
+        if asian is not None:
+            return asian
+    low = text.lower()
+    bare = unquoted(low)
+    found = phrase_in(bare)
+    if bare != low and (found is None or found.confidence <= WEAK):
+        return phrase_in(low) or found
+    return found
+
+
+def _in_classes(text: str) -> Finding | None:
+    """An exception's class named in a text: ``ReadTimeout('timed out')``, ``(psycopg2.errors.UniqueViolation)``."""
+    best: Finding | None = None
+    for count, match in enumerate(_CLASS.finditer(text)):
+        if count == 4:
+            break
+        root = match.group(1).split(".", 1)[0]
+        known = types.known_type(match.group(2), root)
+        if known is None or known.kind is K.UNKNOWN:
+            continue
+        finding = Finding(
+            known.kind, f"type:{match.group(2)}", f"the text names {match.group(2)}",
+            known.sure - 0.08 if known.sure > DEFAULT else DEFAULT, reached=known.reached,
+        )  # fmt: skip
+        if best is None or finding.confidence > best.confidence:
+            best = finding
+    return best
+
+
+def _in_numbers(text: str) -> Finding | None:
+    """Codes with a fixed form: errno, JSON-RPC, MySQL's, AWS's and gRPC's names, exit codes."""
+    found = _BRACKET_ERRNO.search(text)
+    if found:
+        return numbers.of_errno(int(found.group(1) or found.group(2)))
+    mysql = _SQLITE_ARGS.search(text)
+    if mysql:
+        return numbers.of_mysql(int(mysql.group(1) or mysql.group(2)))
+    for match in _CODE.finditer(text):
+        code = next(group for group in match.groups() if group)
+        known = of_code(code)
+        if known is not None and known.kind is not K.UNKNOWN:
+            return known
+    return None
+
+
+def exit_code_in(text: str) -> int | None:
+    """Return the exit code that a text names ("exit code 126", "returned non-zero exit status 1"), if any."""
+    found = _EXIT.search(text[:300])
+    return int(found.group(1)) if found else None
+
+
+def of_error_text(text: str, now: float | None = None) -> Finding | None:
+    """Return what an error text tells, or None when it only says that something failed.
+
+    A status in the text and its words are read together; a fixed code outranks both unless it is broad.
+    """
+    text = trim(text)
+    words = _in_words(text)
+    named = _in_classes(text)
+    fixed = _in_numbers(text)
+    best = words
+    for other in (named, fixed):
+        if other is not None and (best is None or other.confidence > best.confidence):
+            best = other
+    status = status_in(text)
+    if status is not None:
+        best = of_status(status, best)
+    if best is None or best.confidence <= WEAK:
+        best = _weak_numbers(text, best)
+    if best is None:
+        return None
+    wait = retry_after.in_text(text)
+    return best if wait is None else best._replace(retry_after_s=wait)
+
+
+def _weak_numbers(text: str, best: Finding | None) -> Finding | None:
+    rpc = _RPC.search(text)
+    if rpc:
+        from btm.classify.codes import of_json_rpc
+
+        known = of_json_rpc(int(rpc.group(1)))
+        if known and (best is None or known.confidence > best.confidence):
+            best = known
+    code = exit_code_in(text)
+    if code:
+        known = numbers.of_exit_code(code)
+        if known and (best is None or known.confidence > best.confidence):
+            best = known
+    return best
