@@ -1,0 +1,5 @@
+"""``python -m btm`` is ``btm``."""
+
+from btm.cli.main import main
+
+main()

@@ -1,0 +1,141 @@
+"""How decisions meet the world: a generator asks for calls and waits, a driver carries them out.
+
+The deciding code (:mod:`btm.recovery`) is one generator that yields :class:`Invoke` and :class:`Wait` requests. The two
+drivers here are the only twins: one for functions that return, one for functions that must be awaited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from btm.errors import RefusedCallError
+from btm.model import Action, Outcome, ToolCall
+from btm.plan import RecoveryContext
+
+Invoker = Callable[[str, Mapping[str, Any]], Any]
+"""Runs a tool by name with arguments; returns its result or raises its error."""
+
+AsyncInvoker = Callable[[str, Mapping[str, Any]], Awaitable[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Invoke:
+    """A request to run a tool."""
+
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """A request to wait."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a tool gave: a result, or the exception it raised."""
+
+    result: Any = None
+    error: Exception | None = None
+
+
+Request = Invoke | Wait
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One thing that happened while a call was handled: ``action`` is None for the agent's own call."""
+
+    action: Action | None
+    call: ToolCall
+    outcome: Outcome
+    waited_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Handled:
+    """What came of handing a call to btm.
+
+    ``result`` or ``error`` is what the tool gave, unchanged, unless btm acted: then it is what the last move gave, and
+    ``served_by`` names the tool it came from. ``refused`` means that no tool was run: a policy forbids the call, and
+    ``context`` says why. ``trail`` is everything that was done, in order.
+    """
+
+    call: ToolCall
+    outcome: Outcome
+    result: Any = None
+    error: Exception | None = None
+    served_by: str = ""
+    context: RecoveryContext | None = None
+    refused: bool = False
+    trail: tuple[Move, ...] = field(default=())
+
+    def unwrap(self) -> Any:
+        """Return the result, or raise the tool's own exception.
+
+        Raises :class:`~btm.errors.RefusedCallError` for a call that was refused.
+        """
+        if self.error is not None:
+            raise self.error
+        if self.refused:
+            raise RefusedCallError(self.context.text if self.context else "the call was refused")
+        return self.result
+
+
+Steps = Generator[Request, Reply | None, Handled]
+
+_CONTROL_FLOW = frozenset({"langgraph.errors.GraphBubbleUp"})
+
+
+def is_control_flow(error: BaseException) -> bool:
+    """Whether an exception is a framework's signal and not a failure: it passes untouched and teaches nothing."""
+    if not isinstance(error, Exception):
+        return True
+    return any(f"{c.__module__}.{c.__qualname__}" in _CONTROL_FLOW for c in type(error).__mro__)
+
+
+def drive(steps: Steps, invoke: Invoker, sleep: Callable[[float], None]) -> Handled:
+    """Carry out what ``steps`` asks for with functions that return."""
+    reply: Reply | None = None
+    while True:
+        try:
+            request = steps.send(reply)
+        except StopIteration as stop:
+            handled: Handled = stop.value
+            return handled
+        if isinstance(request, Wait):
+            sleep(request.seconds)
+            reply = None
+            continue
+        try:
+            reply = Reply(invoke(request.call.tool, request.call.arguments))
+        except Exception as error:
+            if is_control_flow(error):
+                steps.close()
+                raise
+            reply = Reply(error=error)
+
+
+async def adrive(steps: Steps, invoke: AsyncInvoker, sleep: Callable[[float], Awaitable[None]]) -> Handled:
+    """Carry out what ``steps`` asks for with functions that must be awaited."""
+    reply: Reply | None = None
+    while True:
+        try:
+            request = steps.send(reply)
+        except StopIteration as stop:
+            handled: Handled = stop.value
+            return handled
+        if isinstance(request, Wait):
+            await sleep(request.seconds)
+            reply = None
+            continue
+        try:
+            reply = Reply(await invoke(request.call.tool, request.call.arguments))
+        except Exception as error:
+            if is_control_flow(error):
+                steps.close()
+                raise
+            reply = Reply(error=error)

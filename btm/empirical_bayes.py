@@ -1,0 +1,142 @@
+"""Empirical Bayes: how strongly each pooling level should believe its parent, and what the top levels start from.
+
+Both are chosen so that evidence is likeliest under its own pool. The count of successes of a level that believes its
+parent's mean m with s pseudo-counts is beta-binomial, and its likelihood is B(s·m + k, s·(1-m) + n - k) / B(s·m, s·(1-m))
+(e.g. Gelman et al., *Bayesian Data Analysis*, 3rd ed., section 5.3). The mean m comes from the parent without the
+level's own counts, as in :func:`btm.posterior.pooled`, so that a level is judged by what it would have been told
+beforehand. A weak prior (log-normal about the shipped strengths) keeps the answer sane where there is nothing to
+learn from: no data, one tool, nothing but successes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+from scipy.special import betaln
+
+from btm.model import Action, EvidenceKey, Family
+from btm.posterior import Counts, Evidence, Level, Priors, levels, start_mean
+
+STRENGTH_BOUNDS = (0.1, 500.0)
+"""Pseudo-counts between which strengths are sought."""
+
+_LOG_STRENGTH_SD = 1.0  # one standard deviation: a factor e about the shipped strength
+_ROUNDS = 3
+_MEAN_BOUNDS = (1e-3, 1 - 1e-3)
+
+
+class _Told(NamedTuple):
+    """Counts of levels, each with the mean that its parent tells it."""
+
+    means: NDArray[np.float64]
+    successes: NDArray[np.float64]
+    failures: NDArray[np.float64]
+
+
+def log_likelihood(
+    strength: float, means: NDArray[np.float64], successes: NDArray[np.float64], failures: NDArray[np.float64]
+) -> float:
+    """Return the beta-binomial log likelihood of counts under priors of these means and this strength (nats)."""
+    alpha, beta = strength * means, strength * (1.0 - means)
+    return float(np.sum(betaln(alpha + successes, beta + failures) - betaln(alpha, beta)))
+
+
+def fit_priors(evidence: Evidence, shipped: Priors | None = None) -> Priors:
+    """Return priors under which ``evidence`` is likeliest; ``shipped`` is where the search starts and leans to."""
+    shipped = shipped or Priors()
+    keys = [key for key, successes, failures in evidence.rows() if successes + failures > 0]
+    if not keys:
+        return shipped
+    priors = shipped
+    for _ in range(_ROUNDS):  # strengths and means lean on each other; three rounds settle them
+        priors = replace(priors, means=_top_means(evidence, keys, priors, shipped))
+        tables = (
+            _tops(evidence, keys, priors),
+            _middles(evidence, keys, priors),
+            _keys(evidence, keys, priors),
+        )
+        top, middle, own = (
+            _strength(told, prior) for told, prior in zip(tables, shipped.strengths, strict=True)
+        )
+        priors = replace(priors, strengths=(top, middle, own))
+    return priors
+
+
+def _strength(told: _Told, shipped: float) -> float:
+    def cost(log_strength: float) -> float:
+        lean = (log_strength - math.log(shipped)) ** 2 / (2.0 * _LOG_STRENGTH_SD**2)
+        return lean - log_likelihood(math.exp(log_strength), *told)
+
+    low, high = (math.log(bound) for bound in STRENGTH_BOUNDS)
+    return math.exp(float(minimize_scalar(cost, bounds=(low, high), method="bounded").x))
+
+
+def _table(rows: Sequence[tuple[float, Counts]]) -> _Told:
+    return _Told(
+        np.array([mean for mean, _ in rows]),
+        np.array([counts.successes for _, counts in rows]),
+        np.array([counts.failures for _, counts in rows]),
+    )
+
+
+def _tops(evidence: Evidence, keys: Sequence[EvidenceKey], priors: Priors) -> _Told:
+    tops = {levels(key)[0]: key for key in keys}
+    return _table([(priors.top_mean(key), evidence.level(level)) for level, key in tops.items()])
+
+
+def _middles(evidence: Evidence, keys: Sequence[EvidenceKey], priors: Priors) -> _Told:
+    middles = {levels(key)[1]: key for key in keys}
+    rows = [
+        (_mean_above_middle(evidence, key, priors), evidence.level(level)) for level, key in middles.items()
+    ]
+    return _table(rows)
+
+
+def _keys(evidence: Evidence, keys: Sequence[EvidenceKey], priors: Priors) -> _Told:
+    rows: list[tuple[float, Counts]] = []
+    strength = priors.strengths[1]
+    for key in keys:
+        _, middle, own = evidence.chain(key)
+        above = _mean_above_middle(evidence, key, priors)
+        rows.append(((strength * above + middle.successes) / (strength + middle.total), own))
+    return _table(rows)
+
+
+def _mean_above_middle(evidence: Evidence, key: EvidenceKey, priors: Priors) -> float:
+    top, _, _ = evidence.chain(key)
+    strength = priors.strengths[0]
+    return (strength * priors.top_mean(key) + top.successes) / (strength + top.total)
+
+
+def _top_means(
+    evidence: Evidence, keys: Sequence[EvidenceKey], priors: Priors, shipped: Priors
+) -> dict[Level, float]:
+    """Return, for each top level, the mean under which the levels below it are likeliest."""
+    below: dict[Level, dict[Level, Counts]] = {}
+    for key in keys:
+        top, middle, _ = levels(key)
+        below.setdefault(top, {})[middle] = evidence.level(middle)
+    means: dict[Level, float] = {}
+    for top, counts in below.items():
+        start = shipped.means.get(top) or _shipped_mean(top)
+        told = _table([(0.0, c) for c in counts.values()])
+
+        def cost(mean: float, told: _Told = told, start: float = start) -> float:
+            # The shipped mean counts as s pseudo-observations of its own.
+            lean = priors.strengths[0] * (start * math.log(mean) + (1 - start) * math.log1p(-mean))
+            means = np.full_like(told.successes, mean)
+            return -lean - log_likelihood(priors.strengths[1], means, told.successes, told.failures)
+
+        means[top] = float(minimize_scalar(cost, bounds=_MEAN_BOUNDS, method="bounded").x)
+    return means
+
+
+def _shipped_mean(top: Level) -> float:
+    _, family, action, ordinal = top
+    return start_mean(Family(family), Action(action), int(ordinal))

@@ -1,0 +1,291 @@
+"""What is learned from calls, as it happens: trackers, facts, evidence and health behind one lock.
+
+The ledger holds what a process knows now and hands every finished call to the writer; it decides nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from btm.driving import Reply
+from btm.facts import Facts
+from btm.fallback import FallbackMap
+from btm.health import Health
+from btm.incidents import ConversationTracker, Observation, Ticket
+from btm.model import Attempt, EvidenceKey, Incident, Outcome, ToolCall
+from btm.offers import MapRelations
+from btm.outcomes import outcome_of
+from btm.posterior import BetaPosterior, Decay, Evidence, Priors
+from btm.safe import bounded_json, fingerprint, redact
+from btm.store import CallEvent, Event, IncidentEvent, Snapshot
+
+_log = logging.getLogger("btm")
+
+MAX_CONVERSATIONS = 2_000
+"""Conversations that are followed at once; the one longest unused is ended to make room."""
+
+_MAX_FINISHED = 4_096
+_MAX_READS = 20
+_MAX_READ_TEXT = 100_000
+_ARGUMENTS_LIMIT = 4_000
+
+BeliefModel = Callable[[Evidence, EvidenceKey, Priors, float], BetaPosterior]
+
+
+@dataclass(frozen=True, slots=True)
+class SeenRead:
+    """A read whose result a second source can confirm."""
+
+    call: ToolCall
+    result: Any
+    digest: str  # of the call and what it gave: another answer to the same call needs its own confirmation
+
+
+@dataclass(slots=True)
+class _Conversation:
+    tracker: ConversationTracker
+    facts: Facts = field(default_factory=Facts)
+    finished: OrderedDict[str, None] = field(default_factory=OrderedDict)
+    reads: deque[SeenRead] = field(default_factory=lambda: deque(maxlen=_MAX_READS))
+    confirmed: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A call that has begun. ``repeated`` marks one whose id was finished before: it teaches nothing."""
+
+    call: ToolCall
+    ticket: Ticket
+    started_at: float
+    repeated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """What came of a call: its outcome, and the open incident it belongs to if it failed."""
+
+    outcome: Outcome
+    incident: Incident | None = None
+
+
+class Ledger:
+    """The live state of a memory. Every public method is thread-safe and short."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        fallback_map: FallbackMap,
+        *,
+        clock: Callable[[], float],
+        emit: Callable[[Event], None],
+        believe: BeliefModel,
+        store_arguments: bool = False,
+    ) -> None:
+        self._map = fallback_map
+        self._relations = MapRelations(fallback_map)
+        self._clock = clock
+        self._emit = emit
+        self._believe = believe
+        self._store_arguments = store_arguments
+        self._key = snapshot.hash_key
+        self._decay: Decay = snapshot.decay
+        self._priors: Priors = snapshot.priors
+        self._evidence = Evidence(snapshot.evidence)
+        self._health = Health()
+        for tool, at, ok in snapshot.recent_calls:
+            self._health.record(tool, ok, at)
+        self._conversations: OrderedDict[str, _Conversation] = OrderedDict()
+        self._lock = threading.RLock()
+
+    # -- a call ---------------------------------------------------------------------------------------------------
+
+    def begin(self, call: ToolCall) -> Begun:
+        """Note that a call begins."""
+        print_ = fingerprint(call.tool, call.arguments, self._key)
+        now = self._clock()
+        call = call if call.at else replace(call, at=now)
+        with self._lock:
+            conversation = self._conversation(call.conversation)
+            repeated = call.call_id in conversation.finished
+            return Begun(call, conversation.tracker.begin(call, print_), now, repeated)
+
+    def finish(self, begun: Begun, reply: Reply) -> Lesson:
+        """Take in what came of a call: name it, give credit, note values, hand it to the writer."""
+        call, now = begun.call, self._clock()
+        outcome = outcome_of(call, reply.result, reply.error, self._map, now=now)
+        if begun.repeated:
+            return Lesson(outcome, self.incident_for(call))
+        with self._lock:
+            conversation = self._conversation(call.conversation)
+            if call.call_id in conversation.finished:  # two watchers of one call: the first to finish teaches
+                return Lesson(outcome, self.incident_for(call))
+            conversation.finished[call.call_id] = None
+            if len(conversation.finished) > _MAX_FINISHED:
+                conversation.finished.popitem(last=False)
+            observation = conversation.tracker.finish(
+                begun.ticket, outcome, at=now, latency_s=now - begun.started_at, result=reply.result
+            )
+            self._learn(observation.attempts)
+            self._health.record(call.tool, outcome.ok, now)
+            if outcome.ok and self._map.tools:
+                conversation.facts.note(call.tool, call.arguments, reply.result)
+                self._remember_read(conversation, begun, reply.result)
+        self._emit(self._event(begun, outcome, observation, now))
+        return Lesson(outcome, observation.incident)
+
+    def _learn(self, attempts: Iterable[Attempt], sign: float = 1.0) -> None:
+        for attempt in attempts:
+            weight = sign * self._decay.weight(attempt.at)
+            self._evidence.add(attempt.key, weight * attempt.success, weight * (not attempt.success))
+
+    def _event(self, begun: Begun, outcome: Outcome, observation: Observation, now: float) -> CallEvent:
+        changed = (observation.incident,) if observation.incident is not None else ()
+        arguments = None
+        if self._store_arguments:
+            arguments = redact(bounded_json(begun.call.arguments, _ARGUMENTS_LIMIT), _ARGUMENTS_LIMIT)
+        return CallEvent(
+            call=begun.call,
+            fingerprint=begun.ticket.fingerprint,
+            outcome=outcome,
+            ended_at=now,
+            latency_s=now - begun.started_at,
+            arguments=arguments,
+            attempts=observation.attempts,
+            incidents=(*changed, *observation.closed),
+        )
+
+    # -- conversations ----------------------------------------------------------------------------------------------
+
+    def _conversation(self, name: str) -> _Conversation:
+        found = self._conversations.get(name)
+        if found is None:
+            found = self._conversations[name] = _Conversation(ConversationTracker(name, self._relations))
+            if len(self._conversations) > MAX_CONVERSATIONS:
+                oldest, _ = next(iter(self._conversations.items()))
+                self.end(oldest)
+        else:
+            self._conversations.move_to_end(name)
+        return found
+
+    def end(self, name: str) -> None:
+        """End a conversation: its open incidents are abandoned, and its facts forgotten."""
+        with self._lock:
+            conversation = self._conversations.pop(name, None)
+            closed = conversation.tracker.end(self._clock()) if conversation else ()
+        if closed:
+            self._emit(IncidentEvent(closed))
+
+    def end_all(self) -> None:
+        """End every conversation."""
+        with self._lock:
+            names = list(self._conversations)
+        for name in names:
+            self.end(name)
+
+    def known(self, conversation: str) -> Mapping[str, Any]:
+        """Return a copy of the values seen in a conversation, by field name."""
+        with self._lock:
+            return dict(self._conversation(conversation).facts.known)
+
+    # -- incidents --------------------------------------------------------------------------------------------------
+
+    def incident(self, conversation: str, incident_id: str) -> Incident | None:
+        """Return an incident as it stands now, or None when it is closed."""
+        with self._lock:
+            return self._conversation(conversation).tracker.incident(incident_id)
+
+    def incident_for(self, call: ToolCall) -> Incident | None:
+        """Return the open incident that the same call (tool and arguments) belongs to."""
+        print_ = fingerprint(call.tool, call.arguments, self._key)
+        with self._lock:
+            return self._conversation(call.conversation).tracker.incident_of(print_, call.tool)
+
+    # -- second sources ---------------------------------------------------------------------------------------------
+
+    def _remember_read(self, conversation: _Conversation, begun: Begun, result: Any) -> None:
+        entry = self._map.tools.get(begun.call.tool)
+        if entry is None or entry.cross_check is None:
+            return
+        if len(bounded_json(result, _MAX_READ_TEXT + 1)) <= _MAX_READ_TEXT:
+            conversation.reads.append(SeenRead(begun.call, result, self.digest(begun.call, result)))
+
+    def unconfirmed_reads(self, call: ToolCall) -> tuple[SeenRead, ...]:
+        """Return the reads whose values a call is about to use and that no second source has confirmed, newest first.
+
+        A call uses a read when they share an argument's value, or the read's result shows one.
+        """
+        values = [str(v) for v in _scalars(call.arguments) if len(str(v)) > 1]
+        with self._lock:
+            conversation = self._conversation(call.conversation)
+            reads = {r.digest: r for r in conversation.reads if r.digest not in conversation.confirmed}
+        return tuple(r for r in reversed(reads.values()) if _shows(r, values))
+
+    def confirm(self, conversation: str, *digests: str) -> None:
+        """Note that these answers need no further second source."""
+        with self._lock:
+            self._conversation(conversation).confirmed.update(digests)
+
+    def digest(self, call: ToolCall, result: Any) -> str:
+        """Return a name for one answer to one call."""
+        return fingerprint(call.tool, [call.arguments, result], self._key)
+
+    def suspect(self, read: SeenRead, outcome: Outcome) -> Incident:
+        """Open an incident for a read that had seemed to succeed."""
+        with self._lock:
+            tracker = self._conversation(read.call.conversation).tracker
+            print_ = fingerprint(read.call.tool, read.call.arguments, self._key)
+            incident = tracker.suspect(read.call, print_, outcome, self._clock())
+        self._emit(IncidentEvent((incident,)))
+        return incident
+
+    # -- numbers ----------------------------------------------------------------------------------------------------
+
+    def belief(self, key: EvidenceKey) -> BetaPosterior:
+        """Return the belief about one key as of now."""
+        with self._lock:
+            return self._believe(self._evidence, key, self._priors, self._decay.scale(self._clock()))
+
+    def beliefs(self) -> list[tuple[EvidenceKey, BetaPosterior]]:
+        """Return every key that has evidence, with its belief as of now."""
+        with self._lock:
+            scale = self._decay.scale(self._clock())
+            return [
+                (key, self._believe(self._evidence, key, self._priors, scale))
+                for key, _, _ in self._evidence.rows()
+            ]
+
+    def health(self, tool: str) -> str:
+        """Return a sentence on how a tool has been doing, or an empty one."""
+        with self._lock:
+            return self._health.sentence(tool, self._clock())
+
+    def retract(self, events: Iterable[CallEvent]) -> None:
+        """Take back what calls taught: the store had them already, from another process or an earlier run."""
+        with self._lock:
+            for item in events:
+                self._learn(item.attempts, sign=-1.0)
+
+    def moved(self, attempts: Iterable[Attempt]) -> None:
+        """Turn attempts that had counted as successes into failures."""
+        with self._lock:
+            for attempt in attempts:
+                weight = self._decay.weight(attempt.at)
+                self._evidence.add(attempt.key, -weight, weight)
+
+
+def _scalars(arguments: Mapping[str, Any]) -> Iterable[Any]:
+    for value in arguments.values():
+        if isinstance(value, list | tuple):
+            yield from (v for v in value[:100] if isinstance(v, str | int | float))
+        elif isinstance(value, str | int | float) and not isinstance(value, bool):
+            yield value
+
+
+def _shows(read: SeenRead, values: Iterable[str]) -> bool:
+    text = bounded_json(read.call.arguments, 10_000) + bounded_json(read.result, _MAX_READ_TEXT)
+    return any(value in text for value in values)

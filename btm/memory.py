@@ -1,0 +1,314 @@
+"""ToolMemory: the whole path on one screen."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import functools
+import inspect
+import itertools
+import logging
+import math
+import random
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, ParamSpec, Self, TypeVar, cast
+
+from btm.context import DEFAULT_BUDGET, Format, render
+from btm.driving import AsyncInvoker, Handled, Invoker, Reply, adrive, drive
+from btm.effects import guess_effect
+from btm.fallback import FallbackMap
+from btm.functions import apply, binder
+from btm.ledger import Begun, BeliefModel, Ledger
+from btm.model import Effect, ErrorKind, EvidenceKey, Incident, Mode, Outcome, ToolCall
+from btm.plan import RecoveryContext
+from btm.planner import Planner, Settings
+from btm.policy import Policies
+from btm.posterior import BetaPosterior, flat, pooled, unlearned
+from btm.recovery import Recovery, safely
+from btm.store import CallEvent, Store
+from btm.store.sql import SqlStore
+from btm.store.writer import WriteBehind
+
+_log = logging.getLogger("btm")
+_conversation: contextvars.ContextVar[str] = contextvars.ContextVar("btm_conversation", default="")
+
+BELIEFS: Mapping[str, BeliefModel] = {"pooled": pooled, "flat": flat, "none": unlearned}
+"""How evidence becomes belief: pooled over levels, Beta(1,1) a key, or not at all (rules only)."""
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class ToolMemory:
+    """A memory of how tools fail and of what gets them going again. Thread-safe; open one per process.
+
+    Make one with :meth:`open`. ``mode`` says how far it may go; see :class:`~btm.model.Mode`.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        fallback_map: FallbackMap,
+        policies: Policies,
+        mode: Mode = Mode.ADVISE,
+        beliefs: str = "pooled",
+        settings: Settings | None = None,
+        explore: random.Random | None = None,
+        clock: Callable[[], float] = time.time,
+        sleep: Callable[[float], None] = time.sleep,
+        rng: random.Random | None = None,
+        budget_tokens: int = DEFAULT_BUDGET,
+        form: Format = Format.TAGGED,
+        store_arguments: bool = False,
+    ) -> None:
+        self.mode = Mode(mode)
+        self.fallback_map = fallback_map
+        self.policies = policies
+        self._clock, self._sleep = clock, sleep
+        self._store = store
+        self._planner = Planner(policies, settings or Settings(), explore)
+        self._writer = WriteBehind(store, self._retract)
+        self._ledger = Ledger(
+            store.load(clock()),
+            fallback_map,
+            clock=clock,
+            emit=self._writer.put,
+            believe=BELIEFS[beliefs],
+            store_arguments=store_arguments,
+        )
+        # Ids of calls that came without one, and the conversation of those that named none.
+        rng = rng or random.Random(secrets.randbits(64))  # noqa: S311 - spreads waits and names runs, no secret
+        self._run = f"{rng.getrandbits(48):012x}"
+        self._numbers = itertools.count(1)
+        self._functions: dict[str, Callable[..., Any]] = {}
+        self._recovery = Recovery(
+            self._ledger, fallback_map, self._planner, self.mode, budget_tokens, form, jitter=rng
+        )
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path | None = None,
+        *,
+        fallback_map: str | Path | FallbackMap | None = None,
+        policies: str | Path | Policies = "default",
+        mode: Mode | str = Mode.ADVISE,
+        half_life_s: float | None = None,
+        clock: Callable[[], float] = time.time,
+        **options: Any,
+    ) -> Self:
+        """Open a memory kept in a SQLite file (or at a database URL); ``None`` keeps it in this process only.
+
+        ``fallback_map`` and ``policies`` are a path, the name of a shipped file, or loaded ones. Evidence counts half
+        after ``half_life_s`` seconds (``math.inf``: never forgotten; default: the database's own, thirty days for a
+        new one). ``options`` are those of the constructor.
+
+        Raises :class:`~btm.errors.FallbackMapError` or :class:`~btm.errors.PolicyError` for a wrong authored file, and
+        :class:`~btm.errors.StoreError` for a database that cannot be used.
+        """
+        if fallback_map is None:
+            fallback_map = FallbackMap.empty()
+        elif not isinstance(fallback_map, FallbackMap):
+            fallback_map = FallbackMap.load(fallback_map)
+        if not isinstance(policies, Policies):
+            policies = Policies.load(policies)
+        store = SqlStore(path, half_life_s=half_life_s, now=clock())
+        return cls(
+            store, fallback_map=fallback_map, policies=policies, mode=Mode(mode), clock=clock, **options
+        )
+
+    # -- calls ------------------------------------------------------------------------------------------------------
+
+    def call(self, call: ToolCall, invoke: Invoker, *, available: Collection[str] | None = None) -> Handled:
+        """Make a call through btm: ``invoke(tool, arguments)`` runs a tool, returns its result or raises.
+
+        In act mode ``invoke`` is also asked for other tools of the map; ``available`` says which there are (None: all).
+        Whatever the tool gives is in the answer unchanged unless btm acted; ``Handled.unwrap()`` returns or raises it.
+        """
+        steps = self._steps(call, available)
+        return drive(steps, invoke, self._sleep)
+
+    async def acall(
+        self,
+        call: ToolCall,
+        invoke: AsyncInvoker,
+        *,
+        available: Collection[str] | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> Handled:
+        """Make a call through btm with a function that must be awaited; otherwise as :meth:`call`."""
+        steps = self._steps(call, available)
+        return await adrive(steps, invoke, sleep)
+
+    def begin(self, call: ToolCall) -> Begun | None:
+        """Note that a call begins which something else makes; hand what comes of it to :meth:`finish`.
+
+        For adapters that only watch. None when btm itself failed.
+        """
+        return safely(self._ledger.begin, self._named(call))
+
+    def finish(self, begun: Begun, *, result: Any = None, error: Exception | None = None) -> Outcome | None:
+        """Take in what came of a call that :meth:`begin` noted. Return its outcome, None when btm itself failed."""
+        lesson = safely(self._ledger.finish, begun, Reply(result, error))
+        return lesson.outcome if lesson is not None else None
+
+    def _steps(self, call: ToolCall, available: Collection[str] | None) -> Any:
+        recovery = self._recovery if available is None else replace(self._recovery, available=available)
+        return recovery.handle(self._named(call))
+
+    def _named(self, call: ToolCall) -> ToolCall:
+        """Give a call the ids it lacks."""
+        if call.conversation and call.call_id:
+            return call
+        conversation = call.conversation or _conversation.get() or f"run-{self._run}"
+        call_id = call.call_id or f"{self._run}-{next(self._numbers)}"
+        return replace(call, conversation=conversation, call_id=call_id)
+
+    def effect_of(self, tool: str, stated: Effect | None = None) -> Effect:
+        """Return a tool's effect: the stated one, the map's, or a guess from its name (a write unless it reads)."""
+        return stated or self.fallback_map.effect(tool) or guess_effect(tool)
+
+    # -- plain functions --------------------------------------------------------------------------------------------
+
+    def wrap(
+        self, function: Callable[P, R], *, name: str | None = None, effect: Effect | str | None = None
+    ) -> Callable[P, R]:
+        """Return ``function`` with every call made through btm; sync or async, called with any arguments.
+
+        A failed call raises the tool's own exception, with the recovery context as its last note
+        (``error.__notes__``). In act mode other wrapped functions of this memory can stand in for it.
+        """
+        tool = name or function.__name__
+        stated = Effect(effect) if effect is not None else None
+        self._functions[tool] = function
+        bind = binder(function)
+
+        def tool_call(args: Any, kwargs: Any) -> ToolCall:
+            return ToolCall(tool, bind(*args, **kwargs), self.effect_of(tool, stated))
+
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def awaited(*args: Any, **kwargs: Any) -> Any:
+                handled = await self.acall(
+                    tool_call(args, kwargs), self._ainvoke_function, available=self._functions.keys()
+                )
+                return _unwrap_with_note(handled)
+
+            return cast(Callable[P, R], awaited)
+
+        @functools.wraps(function)
+        def returned(*args: Any, **kwargs: Any) -> Any:
+            handled = self.call(
+                tool_call(args, kwargs), self._invoke_function, available=self._functions.keys()
+            )
+            return _unwrap_with_note(handled)
+
+        return cast(Callable[P, R], returned)
+
+    def _invoke_function(self, tool: str, arguments: Mapping[str, Any]) -> Any:
+        return apply(self._functions[tool], arguments)
+
+    async def _ainvoke_function(self, tool: str, arguments: Mapping[str, Any]) -> Any:
+        answer = apply(self._functions[tool], arguments)
+        return await answer if inspect.isawaitable(answer) else answer
+
+    # -- conversations ----------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def conversation(self, name: str) -> Iterator[None]:
+        """Name the conversation of the calls made inside (in this thread or task); ends it on leaving."""
+        token = _conversation.set(name)
+        try:
+            yield
+        finally:
+            _conversation.reset(token)
+            self.end(name)
+
+    @property
+    def current_conversation(self) -> str:
+        """The conversation named by :meth:`conversation` in this thread or task, or ``""``."""
+        return _conversation.get()
+
+    def end(self, conversation: str) -> None:
+        """End a conversation: open incidents are abandoned, and nothing is learned about what was not tried."""
+        self._ledger.end(conversation)
+
+    # -- what is known ----------------------------------------------------------------------------------------------
+
+    def beliefs(self) -> list[tuple[EvidenceKey, BetaPosterior]]:
+        """Return every key that has evidence, with its posterior as of now."""
+        return self._ledger.beliefs()
+
+    def belief(self, key: EvidenceKey) -> BetaPosterior:
+        """Return the posterior of one key as of now, whether or not it has evidence of its own."""
+        return self._ledger.belief(key)
+
+    def context(
+        self, tool: str, kind: ErrorKind | str, call: ToolCall | None = None, *, detail: str = ""
+    ) -> RecoveryContext:
+        """Return the recovery context for a first failure of ``tool`` as ``kind``, as a model would get it."""
+        kind = ErrorKind(kind)
+        call = self._named(call or ToolCall(tool, effect=self.effect_of(tool)))
+        ambiguous = call.effect is Effect.WRITE and kind in (
+            ErrorKind.TIMEOUT,
+            ErrorKind.SERVER_ERROR,
+            ErrorKind.MALFORMED,
+        )
+        outcome = Outcome(kind, detail=detail, ambiguous=ambiguous, silent=kind.family == "silent")
+        incident = Incident(
+            f"{call.conversation}/{call.call_id}", call.conversation, call, kind, outcome, call.at
+        )
+        plan = self._recovery.plan_for(incident)
+        return render(plan, budget=self._recovery.budget, form=self._recovery.form)
+
+    def report(self, call_id: str, kind: ErrorKind | str, *, conversation: str = "") -> bool:
+        """Say later that a call which had seemed to succeed had failed: its evidence moves. Return whether it is known.
+
+        ``conversation`` is that of the call; default: this memory's own, for calls that named none.
+        """
+        self.flush()
+        name = conversation or _conversation.get() or f"run-{self._run}"
+        reported = self._store.report(name, call_id, ErrorKind(kind))
+        self._ledger.moved(reported.attempts)
+        return reported.found
+
+    # -- the store --------------------------------------------------------------------------------------------------
+
+    def flush(self) -> bool:
+        """Wait until everything learned so far is in the database; return whether it is."""
+        return self._writer.flush()
+
+    def close(self) -> None:
+        """End all conversations, write what is left, and let go of the database."""
+        self._ledger.end_all()
+        self._writer.close()
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _retract(self, events: Iterable[CallEvent]) -> None:
+        self._ledger.retract(events)
+
+
+def _unwrap_with_note(handled: Handled) -> Any:
+    if handled.error is not None and handled.context is not None:
+        handled.error.add_note(handled.context.text)
+    return handled.unwrap()
+
+
+NEVER_FORGET = math.inf
+"""A half-life for evidence that never fades."""

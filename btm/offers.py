@@ -1,0 +1,116 @@
+"""What a fallback map says about an incident, in the forms that the tracker and the planner ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from btm.fallback import Candidate, FallbackMap
+from btm.incidents import StandIn
+from btm.model import Action, Effect, Incident, ToolCall
+from btm.plan import Step, target_of
+from btm.planner import Options
+
+_NOTHING_KNOWN: Mapping[str, Any] = {}
+
+
+class MapRelations:
+    """A fallback map as the tracker's :class:`~btm.incidents.Relations`.
+
+    A later call is only taken for what the map offers if it agrees with the failed call wherever the map fills an
+    argument from it: reading another order does not verify this one.
+    """
+
+    def __init__(self, fallback_map: FallbackMap) -> None:
+        self._map = fallback_map
+
+    def knows(self, tool: str) -> bool:
+        """Whether the map has an entry for ``tool``."""
+        return tool in self._map.tools
+
+    def stands_in(self, failed: ToolCall, call: ToolCall) -> StandIn | None:
+        """The substitute that ``call`` is, or is a part of."""
+        if call.tool == failed.tool or call.tool not in self._map.tools:
+            return None
+        for offer in self._map.candidates(failed, None, _NOTHING_KNOWN):
+            if offer.via and call.tool in offer.via:
+                return StandIn(target_of(offer), complete=call.tool == offer.via[-1])
+            if offer.tool == call.tool and _agrees(offer, call):
+                return StandIn(offer.tool)
+        return None
+
+    def repairs(self, failed: ToolCall, call: ToolCall) -> bool:
+        """Whether ``call`` runs one of the failed tool's repairs."""
+        return call.tool in self._map.repair_tools(failed.tool)
+
+    def verifies(self, failed: ToolCall, call: ToolCall) -> bool:
+        """Whether ``call`` is the verifying read of this very write."""
+        offer = self._map.verifier(failed, _NOTHING_KNOWN)
+        return offer is not None and offer.tool == call.tool and _agrees(offer, call)
+
+    def done(self, failed: ToolCall, result: Any) -> bool | None:
+        """Whether the verifying read's result shows that the write happened."""
+        return self._map.done(failed, result)
+
+    def escalates(self, tool: str) -> bool:
+        """Whether ``tool`` hands over to a human."""
+        return tool in self._map.escalations()
+
+
+def _agrees(offer: Candidate, call: ToolCall) -> bool:
+    return all(call.arguments.get(name, value) == value for name, value in offer.arguments.items())
+
+
+def options_for(
+    incident: Incident,
+    fallback_map: FallbackMap,
+    known: Mapping[str, Any],
+    *,
+    available: Collection[str] | None = None,
+    health: str = "",
+) -> Options:
+    """Return what the map offers for an incident.
+
+    ``known`` are values seen in the conversation, by field name. ``available`` names the tools that the agent has;
+    None means that every tool of the map is there.
+    """
+    call = incident.call
+
+    def usable(offer: Candidate | None) -> bool:
+        return offer is not None and (available is None or {offer.tool, *offer.via} <= set(available))
+
+    verifier = fallback_map.verifier(call, known) if call.effect is Effect.WRITE else None
+    escalations = [t for t in fallback_map.escalations() if available is None or t in available]
+    return Options(
+        switches=tuple(
+            _step(Action.SWITCH, offer)
+            for offer in fallback_map.candidates(call, incident.kind, known)
+            if usable(offer)
+        ),
+        repairs=tuple(
+            _step(Action.REPAIR, offer)
+            for offer in fallback_map.repairs(call, incident.kind, known)
+            if usable(offer)
+        ),
+        verify=_step(Action.VERIFY, verifier) if verifier is not None and usable(verifier) else None,
+        escalation_tool=escalations[0] if escalations else "",
+        irreversible=fallback_map.irreversible(call.tool),
+        idempotent=fallback_map.idempotent(call.tool),
+        cost=fallback_map.cost(call.tool),
+        health=health,
+    )
+
+
+def _step(action: Action, offer: Candidate) -> Step:
+    return Step(
+        action,
+        offer.tool,
+        offer.arguments,
+        missing=offer.missing,
+        value=offer.coverage if action is Action.SWITCH else 1.0,
+        # A repair is followed by the call it repairs, so it costs one call more.
+        cost=offer.cost + (1.0 if action is Action.REPAIR else 0.0),
+        gives=offer.gives,
+        lacks=offer.lacks,
+        offer=offer,
+    )

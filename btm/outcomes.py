@@ -1,0 +1,32 @@
+"""What came of a call, under a fallback map: the one way from an answer to an outcome, live and from logs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from btm.classify import ShapeProfile, classify
+from btm.fallback import FallbackMap
+from btm.model import Effect, Outcome, ToolCall
+
+
+def outcome_of(
+    call: ToolCall,
+    result: Any,
+    error: Exception | None,
+    fallback_map: FallbackMap,
+    *,
+    now: float,
+    shape: ShapeProfile | None = None,
+) -> Outcome:
+    """Classify an answer with what the map says about the tool: its own error texts and what a good result has.
+
+    A write that answered, but wrongly, probably happened; that is for a verifying read to tell, so it is ambiguous.
+    """
+    rules, expectations = fallback_map.error_rules(call.tool), fallback_map.expectations(call.tool)
+    if error is not None:
+        return classify(call, error=error, rules=rules, expectations=expectations, now=now)
+    outcome = classify(call, result=result, rules=rules, expectations=expectations, shape=shape, now=now)
+    if outcome.silent and call.effect is Effect.WRITE:
+        return replace(outcome, ambiguous=True)
+    return outcome

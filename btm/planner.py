@@ -1,0 +1,169 @@
+"""From an incident, beliefs and rules to a plan. Pure: no clock, store or log, and randomness only when handed in.
+
+Steps that do not depend on each other are best tried in the order of p·v/c: success chance times value over cost
+(the optimal order for sequential tests, e.g. Kadane & Simon, "Optimal strategies for a class of constrained
+sequential problems", Annals of Statistics 1977). A step is worth trying while p·v·V exceeds its cost, where V is what
+success is worth. Policies forbid or require first; escalating comes when nothing worth trying is left.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from btm.model import Action, EvidenceKey, Incident
+from btm.plan import RecoveryPlan, Step, Verdict
+from btm.policy import Policies, Situation
+from btm.posterior import BetaPosterior
+
+MAX_TRIES = 3
+"""How often one substitute, repair or verifying read is tried on one incident."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What plans weigh with. Costs are in calls; waiting a second costs ``cost_per_second`` calls.
+
+    ``value_of_success`` is V: a hand-over costs a person minutes, so one call in twenty that works pays for the rest. Waits double from ``first_wait_s`` up to ``longest_wait_s``; a tool's own
+    Retry-After goes before both.
+    """
+
+    value_of_success: float = 20.0
+    cost_per_second: float = 0.02
+    first_wait_s: float = 1.0
+    longest_wait_s: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the map offers for an incident, ready for weighing.
+
+    ``irreversible`` and ``idempotent`` are of the tool that failed; ``cost`` is its cost per call.
+    """
+
+    switches: tuple[Step, ...] = ()
+    repairs: tuple[Step, ...] = ()
+    verify: Step | None = None
+    escalation_tool: str = ""
+    irreversible: bool = False
+    idempotent: bool = False
+    cost: float = 1.0
+    health: str = ""
+
+
+Believe = Callable[[EvidenceKey], BetaPosterior]
+
+
+@dataclass(frozen=True)
+class Planner:
+    """Makes plans under fixed settings and policies.
+
+    With ``explore`` (a seeded generator) a step's chance is a Thompson draw from its posterior instead of the
+    mean; irreversible writes are never explored.
+    """
+
+    policies: Policies
+    settings: Settings = field(default_factory=Settings)
+    explore: random.Random | None = None
+
+    def plan(self, incident: Incident, options: Options, believe: Believe) -> RecoveryPlan:
+        """Return what to do about ``incident``."""
+        weighed = [self._weigh(step, incident, believe, options) for step in _possible(incident, options)]
+        worth = [step for step in weighed if step.worth_trying]
+        verdicts = self.policies.judge(_situation(incident, options, worth))
+        forbidden = frozenset(action for verdict in verdicts for action in verdict.forbid)
+        allowed = sorted(
+            (step for step in worth if step.action not in forbidden), key=_order(verdicts), reverse=True
+        )
+        last = (_last_resort(options),) if not allowed else ()
+        return RecoveryPlan(
+            incident_id=incident.incident_id,
+            call=incident.call,
+            outcome=incident.outcome,
+            steps=(*allowed, *last),
+            rejected=tuple(step for step in weighed if step not in allowed),
+            verdicts=verdicts,
+            escalation_tool=options.escalation_tool,
+            health=options.health,
+            tried=incident.attempts,
+        )
+
+    def _weigh(self, step: Step, incident: Incident, believe: Believe, options: Options) -> Step:
+        ordinal = incident.next_ordinal(step.action, step.target)
+        belief = believe(EvidenceKey(incident.tool, incident.kind, step.action, step.target, ordinal))
+        chance = belief.mean
+        if self.explore is not None and not options.irreversible:
+            chance = self.explore.betavariate(belief.alpha, belief.beta)
+        wait_s = self._wait(incident, ordinal) if step.action is Action.RETRY else 0.0
+        cost = step.cost + wait_s * self.settings.cost_per_second
+        return replace(
+            step,
+            belief=belief,
+            chance=chance,
+            wait_s=wait_s,
+            cost=cost,
+            worth_trying=chance * step.value * self.settings.value_of_success > cost,
+        )
+
+    def _wait(self, incident: Incident, ordinal: int) -> float:
+        asked = incident.outcome.retry_after_s
+        if asked is not None:
+            return max(asked, 0.0)
+        return min(self.settings.first_wait_s * 2.0 ** (ordinal - 1), self.settings.longest_wait_s)
+
+
+def _possible(incident: Incident, options: Options) -> Iterator[Step]:
+    """Yield every step that could be taken, before anything is weighed or forbidden."""
+    call = incident.call
+    if incident.uncertain_write and options.verify and _again(incident, options.verify):
+        yield options.verify
+    yield Step(Action.RETRY, call.tool, call.arguments, cost=options.cost)
+    if incident.kind.arguments_at_fault:
+        yield Step(Action.REVISE, call.tool, cost=options.cost)
+    for repair in options.repairs:
+        if not incident.tried(Action.REPAIR, repair.target):
+            yield repair
+    for switch in options.switches:
+        if _again(incident, switch):
+            yield switch
+
+
+def _again(incident: Incident, step: Step) -> bool:
+    """Whether another try of a tool on this incident makes sense, as far as its own failures tell."""
+    last = incident.last(step.action, step.target)
+    if last is None:
+        return True
+    if last.success:  # a verifying read that answered, but could not tell: reading it again tells no more
+        return False
+    repeatable = last.failed_as is None or last.failed_as.repeatable
+    return repeatable and incident.tried(step.action, step.target) < MAX_TRIES
+
+
+def _situation(incident: Incident, options: Options, worth: Sequence[Step]) -> Situation:
+    untried = tuple(
+        step.tool
+        for step in worth
+        if step.action in (Action.SWITCH, Action.REPAIR) and not incident.tried(step.action, step.target)
+    )
+    return Situation(
+        call=incident.call,
+        outcome=incident.outcome,
+        incident=incident,
+        irreversible=options.irreversible,
+        idempotent=options.idempotent,
+        verify_tool=options.verify.tool if options.verify else "",
+        escalation_tool=options.escalation_tool,
+        untried=untried,
+    )
+
+
+def _order(verdicts: Sequence[Verdict]) -> Callable[[Step], tuple[bool, float]]:
+    required = frozenset(v.require for v in verdicts if v.require is not None)
+    return lambda step: (step.action in required, step.score)
+
+
+def _last_resort(options: Options) -> Step:
+    if options.escalation_tool:
+        return Step(Action.ESCALATE, options.escalation_tool)
+    return Step(Action.ABANDON, "")

@@ -1,0 +1,98 @@
+"""Where evidence is kept: the seam (:class:`Store`) and the values that cross it.
+
+:class:`btm.store.sql.SqlStore` keeps it in SQLite or PostgreSQL; :class:`btm.store.writer.WriteBehind` lets the
+agent's thread hand over events without waiting for a disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from btm.model import Attempt, ErrorKind, EvidenceKey, Incident, Outcome, ToolCall
+from btm.posterior import Decay, Priors
+
+EvidenceRow = tuple[EvidenceKey, float, float]
+"""A key with its summed weights of successes and failures."""
+
+ShapeRow = tuple[str, str, str, float, float]
+"""A learned result shape: tool, JSON path, JSON type, how often seen so, out of how many."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallEvent:
+    """Everything one finished call adds to the store. ``arguments`` is JSON text, or None when not to be kept.
+
+    ``incidents`` are those opened, changed or closed by the call; the latest event about an incident wins.
+    """
+
+    call: ToolCall
+    fingerprint: str
+    outcome: Outcome
+    ended_at: float
+    latency_s: float | None = None
+    arguments: str | None = None
+    served_by: str = ""
+    attempts: tuple[Attempt, ...] = ()
+    incidents: tuple[Incident, ...] = ()
+    shapes: tuple[ShapeRow, ...] = ()
+
+    @property
+    def identity(self) -> tuple[str, str]:
+        """What makes a call the same call: conversation and call id."""
+        return self.call.conversation, self.call.call_id
+
+
+@dataclass(frozen=True, slots=True)
+class IncidentEvent:
+    """Incidents that opened or ended without a call: a conversation is over, or a second source contradicts a read."""
+
+    incidents: tuple[Incident, ...]
+
+
+Event = CallEvent | IncidentEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What a memory starts from."""
+
+    decay: Decay
+    priors: Priors
+    hash_key: bytes
+    evidence: tuple[EvidenceRow, ...] = ()
+    recent_calls: tuple[tuple[str, float, bool], ...] = ()
+    shapes: tuple[ShapeRow, ...] = ()
+
+
+class FittedConversation(NamedTuple):
+    """A conversation of a log that was learned from. ``digest`` names its content, so that it is added once."""
+
+    digest: str
+    source: str
+    calls: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """What a late report changed: each attempt whose success became a failure."""
+
+    attempts: tuple[Attempt, ...] = field(default=())
+    found: bool = False
+
+
+class Store(Protocol):
+    """A place that keeps evidence. Every method is atomic and may be called from any thread."""
+
+    def load(self, now: float) -> Snapshot:
+        """Return what a memory starts from."""
+
+    def write(self, events: Sequence[Event]) -> Sequence[CallEvent]:
+        """Write events in one transaction; return those that were already there and so added nothing."""
+
+    def report(self, conversation: str, call_id: str, kind: ErrorKind) -> Reported:
+        """Note that a call which had seemed to succeed had failed as ``kind``, and move its evidence."""
+
+    def close(self) -> None:
+        """Let go of connections."""

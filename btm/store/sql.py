@@ -1,0 +1,366 @@
+"""The store on a SQL database: SQLite by default, PostgreSQL by its URL."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, Table, create_engine, delete, event, insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.pool import StaticPool
+
+from btm.errors import StoreError
+from btm.model import ErrorKind, Incident
+from btm.posterior import Decay, Priors
+from btm.store import (
+    CallEvent,
+    Event,
+    EvidenceRow,
+    FittedConversation,
+    IncidentEvent,
+    Reported,
+    ShapeRow,
+    Snapshot,
+)
+from btm.store import schema as t
+from btm.store.rows import KEY_COLUMNS, attempt, attempt_row, call_row, cause, incident_row, key_of, sums
+
+DEFAULT_HALF_LIFE_S = 30 * 86_400.0
+"""Evidence counts half after thirty days, unless the database says otherwise."""
+
+RECENT_S = 1_200.0
+"""How far back calls are read for the tools' health when a memory opens."""
+
+
+class SqlStore:
+    """Evidence in SQLite (a path) or PostgreSQL (a URL). ``None`` keeps it in this process's memory.
+
+    ``half_life_s`` is written when the database is made; opening an existing one with another value raises
+    :class:`~btm.errors.StoreError`, since sums under one half-life cannot be read under another. ``None`` takes
+    the database's own, or thirty days for a new one. ``now`` is the landmark of a new database.
+    """
+
+    def __init__(
+        self,
+        where: str | Path | None = None,
+        *,
+        half_life_s: float | None = None,
+        now: float = 0.0,
+        hash_key: bytes | None = None,
+    ) -> None:
+        self.where = str(where) if where is not None else ":memory:"
+        try:
+            self._engine = _engine(where)
+            t.metadata.create_all(self._engine)
+            with self._transaction() as connection:
+                self._settle_meta(connection, half_life_s, now, hash_key)
+        except SQLAlchemyError as error:
+            raise StoreError(f"cannot open the database {self.where}: {cause(error)}") from error
+
+    # -- meta ---------------------------------------------------------------------------------------------------
+
+    def _settle_meta(
+        self, connection: Connection, half_life_s: float | None, now: float, hash_key: bytes | None
+    ) -> None:
+        """Write what a new database states about itself; check it against what was asked for otherwise."""
+        half_life = DEFAULT_HALF_LIFE_S if half_life_s is None else half_life_s
+        defaults = {
+            "schema_version": str(t.SCHEMA_VERSION),
+            "half_life_s": repr(half_life),
+            "landmark": repr(now),
+            "hash_key": (hash_key or secrets.token_bytes(16)).hex(),
+        }
+        rows = [{"key": key, "value": value} for key, value in defaults.items()]
+        connection.execute(self._insert(t.meta).on_conflict_do_nothing(), rows)
+        meta = self._meta(connection)
+        if meta["schema_version"] != str(t.SCHEMA_VERSION):
+            raise StoreError(
+                f"{self.where} has schema version {meta['schema_version']}; this btm reads {t.SCHEMA_VERSION}"
+            )
+        if half_life_s is not None and float(meta["half_life_s"]) != half_life_s:
+            raise StoreError(
+                f"{self.where} keeps evidence with a half-life of {meta['half_life_s']} s, not {half_life_s!r}; "
+                "open it without half_life_s, or fit a new database"
+            )
+        decay = Decay(float(meta["half_life_s"]), float(meta["landmark"]))
+        if decay.overdue(now):
+            self._rebase(connection, decay, now)
+
+    def _rebase(self, connection: Connection, decay: Decay, now: float) -> None:
+        """Move the landmark to ``now``, so that weights stay far from overflow; beliefs do not change."""
+        scale = decay.scale(now)
+        connection.execute(
+            update(t.evidence).values(
+                successes=t.evidence.c.successes * scale, failures=t.evidence.c.failures * scale
+            )
+        )
+        self._set_meta(connection, "landmark", repr(now))
+
+    def _meta(self, connection: Connection) -> dict[str, str]:
+        return {row.key: row.value for row in connection.execute(select(t.meta))}
+
+    def _set_meta(self, connection: Connection, key: str, value: str) -> None:
+        statement = self._insert(t.meta).values(key=key, value=value)
+        connection.execute(
+            statement.on_conflict_do_update(index_elements=["key"], set_={"value": statement.excluded.value})
+        )
+
+    def save_priors(self, priors: Priors) -> None:
+        """Keep fitted pooling strengths and top-level means."""
+        document = {
+            "strengths": list(priors.strengths),
+            "means": [[*level, mean] for level, mean in sorted(priors.means.items())],
+        }
+        with self._transaction() as connection:
+            self._set_meta(connection, "priors", orjson.dumps(document).decode())
+
+    def _priors(self, meta: dict[str, str]) -> Priors:
+        if "priors" not in meta:
+            return Priors()
+        document = orjson.loads(meta["priors"])
+        first, second, third = document["strengths"]
+        return Priors((first, second, third), {tuple(row[:-1]): row[-1] for row in document["means"]})
+
+    # -- reading ------------------------------------------------------------------------------------------------
+
+    def load(self, now: float) -> Snapshot:
+        """Return what a memory starts from; see :class:`~btm.store.Snapshot`."""
+        with self._transaction() as connection:
+            meta = self._meta(connection)
+            recent = select(t.calls.c.tool, t.calls.c.ended_at, t.calls.c.kind)
+            recent = recent.where(t.calls.c.ended_at >= now - RECENT_S).order_by(t.calls.c.ended_at)
+            return Snapshot(
+                decay=Decay(float(meta["half_life_s"]), float(meta["landmark"])),
+                priors=self._priors(meta),
+                hash_key=bytes.fromhex(meta["hash_key"]),
+                evidence=tuple(self._evidence(connection)),
+                recent_calls=tuple((r.tool, r.ended_at, r.kind is None) for r in connection.execute(recent)),
+                shapes=tuple(row._tuple() for row in connection.execute(select(t.shapes))),
+            )
+
+    def evidence(self) -> Iterator[EvidenceRow]:
+        """Iterate over every key's sums as they stand (not decayed to now)."""
+        with self._transaction() as connection:
+            rows = self._evidence(connection)
+        yield from rows
+
+    def _evidence(self, connection: Connection) -> list[EvidenceRow]:
+        rows = connection.execute(select(t.evidence))
+        return [(key_of(row), row.successes, row.failures) for row in rows]
+
+    def log(self, table: str) -> list[dict[str, Any]]:
+        """Return the rows of ``calls``, ``attempts`` or ``incidents``, in the order they were written."""
+        source = {"calls": t.calls, "attempts": t.attempts, "incidents": t.incidents}[table]
+        with self._transaction() as connection:
+            return [dict(row._mapping) for row in connection.execute(select(source))]
+
+    # -- writing ------------------------------------------------------------------------------------------------
+
+    def write(self, events: Sequence[Event]) -> Sequence[CallEvent]:
+        """Write events in one transaction; return those that were there already: they add nothing."""
+        calls = [item for item in events if isinstance(item, CallEvent)]
+        with self._transaction() as connection:
+            fresh_ids = self._insert_calls(connection, calls)
+            duplicates = [item for item in calls if id(item) not in fresh_ids]
+            fresh = [item for item in calls if id(item) in fresh_ids]
+            self._write_attempts(connection, fresh, self._decay(connection))
+            kept = (e for e in events if isinstance(e, IncidentEvent) or id(e) in fresh_ids)
+            self._upsert_incidents(connection, (i for e in kept for i in e.incidents))
+            self._add_shapes(connection, [row for e in fresh for row in e.shapes])
+        return duplicates
+
+    def _insert_calls(self, connection: Connection, calls: Sequence[CallEvent]) -> set[int]:
+        """Insert calls that are not there yet; return the ``id()`` of each event that was inserted."""
+        if not calls:
+            return set()
+        rows = [call_row(item) for item in calls]
+        statement = self._insert(t.calls).on_conflict_do_nothing()
+        written = connection.execute(statement.returning(t.calls.c.conversation, t.calls.c.call_id), rows)
+        inserted = {(row.conversation, row.call_id) for row in written}
+        fresh: set[int] = set()
+        for row, item in zip(rows, calls, strict=True):
+            identity = (row["conversation"], row["call_id"])
+            if identity in inserted:
+                inserted.discard(identity)  # a second event with this id in the same batch is a copy
+                fresh.add(id(item))
+        return fresh
+
+    def _write_attempts(self, connection: Connection, events: Sequence[CallEvent], decay: Decay) -> None:
+        rows = [attempt_row(e.call.conversation, a) for e in events for a in e.attempts]
+        if not rows:
+            return
+        connection.execute(insert(t.attempts), rows)
+        weighted = [(a.key, decay.weight(a.at), a.success) for e in events for a in e.attempts]
+        self._add_evidence(connection, ((key, w * ok, w * (not ok)) for key, w, ok in weighted))
+
+    def _add_evidence(self, connection: Connection, rows: Iterable[EvidenceRow]) -> None:
+        values = sums(rows)
+        if not values:
+            return
+        statement = self._insert(t.evidence)
+        connection.execute(
+            statement.on_conflict_do_update(
+                index_elements=list(KEY_COLUMNS),
+                set_={
+                    "successes": t.evidence.c.successes + statement.excluded.successes,
+                    "failures": t.evidence.c.failures + statement.excluded.failures,
+                },
+            ),
+            values,
+        )
+
+    def add_learned(
+        self,
+        evidence: Iterable[EvidenceRow],
+        *,
+        fitted: Sequence[FittedConversation] = (),
+        shapes: Sequence[ShapeRow] = (),
+    ) -> None:
+        """Add sums that were learned elsewhere (from logs, in another database) in one transaction.
+
+        ``fitted`` names the conversations they came from. Raises StoreError, and adds nothing, when one of those is
+        here already: its evidence would count twice.
+        """
+        with self._transaction() as connection:
+            self._add_evidence(connection, evidence)
+            self._add_shapes(connection, shapes)
+            for start in range(0, len(fitted), 10_000):
+                part = [f._asdict() for f in fitted[start : start + 10_000]]
+                statement = self._insert(t.fitted).on_conflict_do_nothing().returning(t.fitted.c.digest)
+                new = len(connection.execute(statement, part).all())
+                if new != len(part):
+                    raise StoreError(
+                        f"{len(part) - new} of these conversations were fitted into {self.where} before; "
+                        "their evidence would count twice"
+                    )
+
+    @property
+    def decay(self) -> Decay:
+        """How the evidence kept here is forgotten."""
+        with self._transaction() as connection:
+            return self._decay(connection)
+
+    def shapes(self) -> list[ShapeRow]:
+        """Return the learned shapes of results."""
+        with self._transaction() as connection:
+            return [row._tuple() for row in connection.execute(select(t.shapes))]
+
+    def fitted(self) -> list[FittedConversation]:
+        """Return the conversations that were fitted."""
+        with self._transaction() as connection:
+            return [FittedConversation(*row) for row in connection.execute(select(t.fitted))]
+
+    def _upsert_incidents(self, connection: Connection, incidents: Iterable[Incident]) -> None:
+        latest = {incident.incident_id: incident_row(incident) for incident in incidents}
+        if not latest:
+            return
+        statement = self._insert(t.incidents)
+        changing = {c: statement.excluded[c] for c in ("kind", "state", "closed_at")}
+        connection.execute(
+            statement.on_conflict_do_update(index_elements=["incident_id"], set_=changing),
+            list(latest.values()),
+        )
+
+    def _add_shapes(self, connection: Connection, rows: Sequence[ShapeRow]) -> None:
+        if not rows:
+            return
+        sums: dict[tuple[str, str, str], tuple[float, float]] = {}
+        for tool, path, json_type, seen, total in rows:
+            old = sums.get((tool, path, json_type), (0.0, 0.0))
+            sums[tool, path, json_type] = (old[0] + seen, old[1] + total)
+        statement = self._insert(t.shapes)
+        connection.execute(
+            statement.on_conflict_do_update(
+                index_elements=["tool", "path", "json_type"],
+                set_={
+                    "seen": t.shapes.c.seen + statement.excluded.seen,
+                    "total": t.shapes.c.total + statement.excluded.total,
+                },
+            ),
+            [
+                {"tool": k[0], "path": k[1], "json_type": k[2], "seen": seen, "total": total}
+                for k, (seen, total) in sums.items()
+            ],
+        )
+
+    # -- late reports -------------------------------------------------------------------------------------------
+
+    def report(self, conversation: str, call_id: str, kind: ErrorKind) -> Reported:
+        """Turn a call that had seemed to succeed into a failure of this kind, and move its evidence."""
+        same_call = (t.calls.c.conversation == conversation) & (t.calls.c.call_id == call_id)
+        same_attempt = (t.attempts.c.conversation == conversation) & (t.attempts.c.call_id == call_id)
+        with self._transaction() as connection:
+            found = connection.execute(
+                update(t.calls)
+                .where(same_call, t.calls.c.kind.is_(None))
+                .values(kind=kind, silent=True, reported=True)
+            )
+            rows = connection.execute(select(t.attempts).where(same_attempt, t.attempts.c.success)).all()
+            if not found.rowcount or not rows:
+                return Reported(found=bool(found.rowcount))
+            connection.execute(update(t.attempts).where(same_attempt).values(success=False, failed_as=kind))
+            decay = self._decay(connection)
+            moved = tuple(attempt(row) for row in rows)
+            self._add_evidence(connection, ((a.key, -decay.weight(a.at), decay.weight(a.at)) for a in moved))
+        return Reported(moved, found=True)
+
+    # -- plumbing -----------------------------------------------------------------------------------------------
+
+    def _decay(self, connection: Connection) -> Decay:
+        meta = self._meta(connection)
+        return Decay(float(meta["half_life_s"]), float(meta["landmark"]))
+
+    def _insert(self, table: Table) -> Any:
+        """Return an INSERT of the database's own dialect, which knows ON CONFLICT."""
+        dialect = postgresql if self._engine.dialect.name == "postgresql" else sqlite
+        return dialect.insert(table)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Connection]:
+        with self._engine.begin() as connection:
+            yield connection
+
+    def clear(self) -> None:
+        """Forget all evidence, calls and shapes; the half-life and the hash key stay."""
+        with self._transaction() as connection:
+            for table in (t.calls, t.incidents, t.attempts, t.evidence, t.shapes, t.fitted):
+                connection.execute(delete(table))
+
+    def close(self) -> None:
+        """Let go of connections."""
+        self._engine.dispose()
+
+
+def _engine(where: str | Path | None) -> Any:
+    if where is None:
+        engine = create_engine("sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False})
+    elif "://" in str(where):
+        return create_engine(str(where))
+    else:
+        engine = create_engine(
+            f"sqlite:///{where}", connect_args={"timeout": 30.0, "check_same_thread": False}
+        )
+    event.listen(engine, "connect", _set_pragmas)
+    event.listen(engine, "begin", _begin_immediate)
+    return engine
+
+
+def _set_pragmas(connection: Any, _record: Any) -> None:
+    # Transactions are begun by _begin_immediate, not by the driver.
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    # WAL with NORMAL keeps every committed transaction through kill -9 and does not stall readers.
+    cursor.execute("PRAGMA journal_mode=WAL")
+    cursor.execute("PRAGMA synchronous=NORMAL")
+    cursor.close()
+
+
+def _begin_immediate(connection: Any) -> None:
+    # A transaction that reads before it writes must hold the write lock from the start, or two processes that
+    # upsert at once can fail with "database is locked" instead of waiting for each other.
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
