@@ -1,0 +1,127 @@
+"""``btm context``: the recovery context that a model would get."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+import orjson
+
+from btm.cli.database import open_existing
+from btm.cli.options import kind_option
+from btm.cli.output import emit_json, fail
+from btm.context import DEFAULT_BUDGET, Format
+from btm.fallback import FallbackMap
+from btm.memory import ToolMemory
+from btm.model import ToolCall
+from btm.plan import RecoveryContext, RecoveryPlan, Step
+from btm.policy import Policies
+from btm.store.sql import SqlStore
+
+
+@click.command()
+@click.option("--tool", required=True, help="The tool that failed.")
+@kind_option("--error", required=True, help="How it failed.")
+@click.option(
+    "--call", "call_json", metavar="JSON", help='The call\'s arguments, e.g. \'{"order_id": "O1"}\'.'
+)
+@click.option(
+    "--db", "database", help="The database to believe (path or URL); without one, only the shipped beliefs."
+)
+@click.option("--map", "map_name", help="A fallback map: a path, or the name of a shipped one.")
+@click.option(
+    "--policies", default="default", show_default=True, help="A policy file: a path, or a shipped one's name."
+)
+@click.option(
+    "--budget", type=click.IntRange(20), default=DEFAULT_BUDGET, show_default=True, help="Tokens, at most."
+)
+@click.option(
+    "--format", "form", type=click.Choice([f.value for f in Format]), default="tagged", show_default=True
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document: text, plan, tokens.")
+def context(
+    tool: str,
+    error: str,
+    call_json: str | None,
+    database: str | None,
+    map_name: str | None,
+    policies: str,
+    budget: int,
+    form: str,
+    as_json: bool,
+) -> None:
+    """Print the recovery context for a first failure of TOOL, as a model would get it."""
+    store = open_existing(database) if database else SqlStore(None, now=time.time())
+    with ToolMemory(
+        store,
+        fallback_map=FallbackMap.load(map_name) if map_name else FallbackMap.empty(),
+        policies=Policies.load(policies),
+        budget_tokens=budget,
+        form=Format(form),
+    ) as memory:
+        call = ToolCall(
+            tool, _arguments(call_json), memory.effect_of(tool), conversation="context", call_id="1"
+        )
+        made = memory.context(tool, error, call)
+    if as_json:
+        emit_json(document(made))
+    else:
+        click.echo(made.text)
+
+
+def _arguments(text: str | None) -> dict[str, Any]:
+    if text is None:
+        return {}
+    source = Path(text[1:]).read_text("utf-8") if text.startswith("@") else text
+    try:
+        arguments = orjson.loads(source)
+    except orjson.JSONDecodeError as problem:
+        fail(f"--call is not JSON: {problem}")
+    if not isinstance(arguments, dict):
+        fail('--call is not a JSON object of arguments, such as {"order_id": "O1"}')
+    return arguments
+
+
+def document(made: RecoveryContext) -> dict[str, Any]:
+    """Return a context in the form of ``btm context --json``."""
+    return {"text": made.text, "plan": plan_document(made.plan), "tokens": made.tokens}
+
+
+def plan_document(plan: RecoveryPlan) -> dict[str, Any]:
+    """Return a plan as JSON values."""
+    return {
+        "tool": plan.call.tool,
+        "kind": plan.outcome.kind,
+        "steps": [step_document(step) for step in plan.steps],
+        "rejected": [step_document(step) for step in plan.rejected],
+        "forbidden": [
+            {"action": action, "policy": verdict.policy, "level": verdict.level, "say": verdict.say}
+            for action, verdict in plan.forbidden.items()
+        ],
+        "directives": [verdict.say for verdict in plan.verdicts],
+        "escalation_tool": plan.escalation_tool or None,
+        "health": plan.health or None,
+    }
+
+
+def step_document(step: Step) -> dict[str, Any]:
+    """Return a step as JSON values."""
+    belief = step.belief
+    return {
+        "action": step.action,
+        "tool": step.tool or None,
+        "arguments": dict(step.arguments) if step.arguments is not None else None,
+        "missing": list(step.missing),
+        "chance": step.chance if belief else None,
+        "low": belief.low if belief else None,
+        "high": belief.high if belief else None,
+        "n": belief.n if belief else None,
+        "value": step.value,
+        "cost": step.cost,
+        "wait_s": step.wait_s,
+        "score": step.score,
+        "worth_trying": step.worth_trying,
+        "lacks": list(step.lacks),
+    }

@@ -1,0 +1,71 @@
+"""Opening a database that must already be there, for commands that only read."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from btm.errors import StoreError
+from btm.model import EvidenceKey
+from btm.posterior import BetaPosterior, Evidence, Priors, pooled
+from btm.store.sql import SqlStore
+
+DEFAULT_DATABASE = "btm.db"
+
+
+def open_existing(where: str) -> SqlStore:
+    """Open a database; raises StoreError when the file is not there, rather than making an empty one."""
+    if "://" not in where and not Path(where).is_file():
+        raise StoreError(
+            f"there is no database {where!r}; name one with --db, or make one with 'btm fit' or 'btm demo'"
+        )
+    return SqlStore(where, now=time.time())
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What a database holds, ready for reading as of one moment."""
+
+    evidence: Evidence
+    priors: Priors
+    scale: float
+
+    @classmethod
+    def read(cls, where: str) -> Learned:
+        """Read a database; evidence is decayed to now."""
+        store = open_existing(where)
+        try:
+            now = time.time()
+            snapshot = store.load(now)
+        finally:
+            store.close()
+        return cls(Evidence(snapshot.evidence), snapshot.priors, snapshot.decay.scale(now))
+
+    def belief(self, key: EvidenceKey) -> BetaPosterior:
+        """Return the posterior of one key."""
+        return pooled(self.evidence, key, self.priors, self.scale)
+
+    def beliefs(self) -> Sequence[tuple[EvidenceKey, BetaPosterior]]:
+        """Return every key that has evidence, strongest evidence first."""
+        found = [(key, self.belief(key)) for key, _, _ in self.evidence.rows()]
+        return sorted(found, key=lambda item: (-item[1].n, item[0]))
+
+
+def belief_row(key: EvidenceKey, belief: BetaPosterior) -> dict[str, object]:
+    """Return a posterior in the form of ``btm show --json``."""
+    low, high = belief.interval()
+    return {
+        "tool": key.tool,
+        "kind": key.kind,
+        "action": key.action,
+        "target": key.target or None,
+        "ordinal": key.ordinal,
+        "alpha": belief.alpha,
+        "beta": belief.beta,
+        "mean": belief.mean,
+        "low": low,
+        "high": high,
+        "n": belief.n,
+    }

@@ -1,0 +1,228 @@
+"""``btm eval`` and ``btm demo``: does an agent get further with btm, and by how much?"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from btm.cli.output import emit_json, fail, progress_console
+from btm.errors import BTMError, EvaluationError, nearest
+
+if TYPE_CHECKING:
+    from btm.evaluation.runner import Progress, Request
+    from btm.evaluation.scenarios import Scenario
+
+DEMO_DATABASE = "btm-demo.db"
+
+_SCENARIOS_HELP = (
+    "clean, retry_works, switch_needed, impossible, mixed (each task drawn into one of the last three), or all "
+    "(the first four). Repeatable or comma-separated.  [default: retry_works,switch_needed,impossible]"
+)
+
+
+@click.command("eval")
+@click.option(
+    "--domain", default="shop", show_default=True, help="shop, or tau2:retail (needs the extra tau2)."
+)
+@click.option("--scenario", "scenarios", multiple=True, metavar="NAME", help=_SCENARIOS_HELP)
+@click.option(
+    "--arms",
+    default="bare,retry3,btm",
+    show_default=True,
+    metavar="A,B,...",
+    help="What the agent runs with; --list-arms says which there are.",
+)
+@click.option(
+    "--seed", type=int, default=0, show_default=True, help="The same seed gives the same run, to the byte."
+)
+@click.option(
+    "--rate", type=float, default=0.4, show_default=True, help="Chance that a call is a failing one."
+)
+@click.option("--fault-kinds", metavar="K,...", help="Inject only these kinds of fault.  [default: all nine]")
+@click.option(
+    "--max-consecutive",
+    type=int,
+    default=2,
+    show_default=True,
+    help="Faults in a row on one call that heals.",
+)
+@click.option(
+    "--budget", type=int, help="The most faults in one episode of retry_works.  [default: no bound]"
+)
+@click.option(
+    "--tasks",
+    metavar="N|ID,...",
+    help="The first N tasks, or these ids (end a single number with a comma).  [default: all]",
+)
+@click.option(
+    "--profile",
+    default="uniform",
+    show_default=True,
+    help="uniform, or heterogeneous: tools differ in how they heal, how reliable they are and what they cost.",
+)
+@click.option(
+    "--db", "database", metavar="FILE", help="Keep what the first arm with btm learned in this SQLite file."
+)
+@click.option("--list-arms", is_flag=True, help="Say which arms there are, and stop.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def evaluate(as_json: bool, list_arms: bool, **options: Any) -> None:
+    """Measure how far an agent gets when its tools fail, with btm and without.
+
+    A scripted agent (no model) works through a domain's tasks while faults are injected from a seed. Every arm meets
+    the same faults on the same tasks. A task is solved when the database is as it should be at the end and the
+    user's questions are answered.
+
+    \b
+    Columns: solved, with its 95 % interval (Wilson); calls that reached the tools; repeats: the same
+    call again after it failed; doubled: writes that happened once too often; to human: tasks handed
+    over; dropped: neither solved nor handed over. In --json, calls and the columns after it are sums
+    over a row's episodes.
+
+    \b
+    Examples:
+      btm eval
+      btm eval --domain tau2:retail --scenario switch_needed --arms bare,btm
+      btm eval --arms btm,btm:rules-only,btm:flat,btm:shuffled --profile heterogeneous
+    """  # noqa: D301 - click reads the backslashes
+    from btm.cli.evaluation_text import arms_table, show_evaluation  # noqa: PLC0415 - only this command needs it
+    from btm.evaluation.report import document  # noqa: PLC0415
+    from btm.evaluation.runner import evaluate as run  # noqa: PLC0415
+
+    if list_arms:
+        arms_table()
+        return
+    try:
+        request = _request(**options)
+        with _progress("evaluating") as progress:
+            evaluation = run(request, progress=progress)
+    except BTMError as error:
+        fail(str(error))
+    if as_json:
+        emit_json(document(evaluation))
+    else:
+        show_evaluation(evaluation)
+
+
+@click.command("demo")
+@click.option("--seed", type=int, default=0, show_default=True, help="The same seed gives the same table.")
+@click.option(
+    "--db",
+    "database",
+    default=DEMO_DATABASE,
+    show_default=True,
+    metavar="FILE",
+    help="Where to keep what was learned; an earlier demo's database is replaced, any other file is not.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the document of 'btm eval --json' instead.")
+def demo(seed: int, database: str, as_json: bool) -> None:
+    """See btm at work on a small built-in shop: a few seconds, no key, no network.
+
+    The same scripted agent (no model) works through the shop's tasks bare, with three fixed retries, and with btm,
+    while its tools fail in the same ways. Then: one incident told step by step, a recovery context as a model would
+    get it, and the numbers that were learned.
+    """
+    from btm.cli.evaluation_text import show_demo  # noqa: PLC0415 - only this command needs it
+    from btm.evaluation.demo import run_demo  # noqa: PLC0415
+    from btm.evaluation.report import document  # noqa: PLC0415
+
+    try:
+        with _progress("running the demo") as progress:
+            shown = run_demo(seed, Path(database), progress)
+    except BTMError as error:
+        fail(str(error))
+    if as_json:
+        emit_json(document(shown.evaluation))
+    else:
+        show_demo(shown)
+
+
+def _request(
+    *,
+    domain: str,
+    scenarios: tuple[str, ...],
+    arms: str,
+    seed: int,
+    rate: float,
+    fault_kinds: str | None,
+    max_consecutive: int,
+    budget: int | None,
+    tasks: str | None,
+    profile: str,
+    database: str | None,
+) -> Request:
+    """Read the options; raises EvaluationError with the nearest right name."""
+    from btm.evaluation.runner import Request  # noqa: PLC0415
+    from btm.faults import FAULT_KINDS, FaultSettings  # noqa: PLC0415
+    from btm.faults import fault_kinds as kinds_in  # noqa: PLC0415
+
+    kinds = kinds_in(fault_kinds) if fault_kinds is not None else FAULT_KINDS
+    faults = FaultSettings(
+        seed=seed,
+        rate=rate,
+        weights={kind: 1.0 for kind in FAULT_KINDS if kind in kinds},
+        max_consecutive=max_consecutive,
+        budget=budget,
+    )
+    return Request(
+        domain=domain,
+        scenarios=read_scenarios(scenarios),
+        arms=tuple(filter(None, (arm.strip() for arm in arms.split(",")))),
+        faults=faults,
+        profile=profile,
+        tasks=read_tasks(tasks),
+        database=database,
+    )
+
+
+def read_scenarios(values: tuple[str, ...]) -> tuple[Scenario, ...]:
+    """Read scenario names, repeated or comma-separated; raises EvaluationError that names the nearest."""
+    from btm.evaluation.scenarios import TROUBLED, Scenario  # noqa: PLC0415
+
+    names = [name.strip() for value in values for name in value.split(",") if name.strip()]
+    known = [*(scenario.value for scenario in Scenario), "all"]
+    found: list[Scenario] = []
+    for name in names:
+        if name == "all":
+            found += [Scenario.CLEAN, *TROUBLED]
+        elif name in known:
+            found.append(Scenario(name))
+        else:
+            close = nearest(name, known)
+            hint = f"; did you mean {close!r}?" if close else ""
+            raise EvaluationError(f"there is no scenario {name!r}: expected some of {', '.join(known)}{hint}")
+    return tuple(dict.fromkeys(found)) or TROUBLED
+
+
+def read_tasks(value: str | None) -> int | tuple[str, ...] | None:
+    """Read ``--tasks``: a number of tasks, or ids separated by commas."""
+    if value is None:
+        return None
+    if value.strip().isdecimal():
+        return int(value)
+    ids = tuple(filter(None, (part.strip() for part in value.split(","))))
+    if not ids:
+        raise EvaluationError("--tasks names no task: expected a number, or ids separated by commas")
+    return ids
+
+
+@contextmanager
+def _progress(what: str) -> Iterator[Progress | None]:
+    """Show a bar on stderr while it is a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn  # noqa: PLC0415 - slow to import
+
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TextColumn("episodes"))
+    with Progress(*columns, console=progress_console(), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+
+        def show(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+
+        yield show

@@ -1,0 +1,218 @@
+"""What people see of an evaluation and of the demo: tables and a story, in 80 to 100 columns."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable
+from itertools import groupby
+
+from rich.table import Table
+from rich.text import Text
+
+from btm.cli.bars import interval_bar
+from btm.cli.output import console, table
+from btm.evaluation.arms import ARMS
+from btm.evaluation.demo import Demo
+from btm.evaluation.metrics import ALL, Paired, Result
+from btm.evaluation.report import command_line, comparisons, summary
+from btm.evaluation.runner import Evaluation
+from btm.evaluation.scenarios import Scenario
+from btm.evaluation.story import Line, Told, lines
+from btm.model import Action, EvidenceKey
+from btm.posterior import BetaPosterior
+
+_WIDTH = 80
+
+_SHORT = {
+    Scenario.CLEAN: "clean",
+    Scenario.RETRY_WORKS: "retry works",
+    Scenario.SWITCH_NEEDED: "switch needed",
+    Scenario.IMPOSSIBLE: "impossible",
+    Scenario.MIXED: "mixed",
+}
+_WIDTHS = {
+    "arm": 14,
+    "solved": 6,
+    "95 %": 9,
+    "calls": 6,
+    "repeats": 7,
+    "doubled": 7,
+    "to human": 8,
+    "dropped": 7,
+}
+
+
+def _say(text: str = "", style: str = "") -> None:
+    console().print(Text(text, style=style))
+
+
+def arms_table() -> None:
+    """Print every arm with what it is."""
+    made = table("arm", "what it is")
+    for name, about in ARMS.items():
+        made.add_row(name, about)
+    console().print(made)
+
+
+def show_evaluation(evaluation: Evaluation) -> None:
+    """Print an evaluation: results, differences, and what was left out."""
+    request = evaluation.request
+    _say(
+        f"{request.domain}, seed {request.faults.seed}: a scripted agent (no model), the same faults for every arm"
+    )
+    rows = [row for row in summary(evaluation) if row.fault_kind is None]
+    for number, (scenario, group) in enumerate(groupby(rows, key=lambda row: row.scenario)):
+        here = list(group)
+        _heading(f"{scenario}: {here[0].episodes} tasks" if scenario != ALL else "all of these together")
+        console().print(_results(here, header=number == 0))
+    first = request.arms[0]
+    differences = [row for row in comparisons(evaluation) if row.b == first]
+    if differences:
+        _heading(f"against {first}, on the same tasks")
+        console().print(_differences(differences))
+    _say()
+    for note in (*_notes(evaluation), f"Run it again: {command_line(request)}"):
+        _wrap(note, "dim", "  ")
+
+
+def _results(rows: Iterable[Result], *, header: bool) -> Table:
+    made = Table(box=None, pad_edge=False, header_style="dim", show_header=header)
+    for name, width in _WIDTHS.items():
+        made.add_column(name, min_width=width, no_wrap=True, justify="left" if name == "arm" else "right")
+    for row in rows:
+        made.add_row(
+            row.arm,
+            _percent(row.success),
+            f"{row.low * 100:.0f} to {row.high * 100:.0f}",
+            str(row.calls),
+            str(row.identical_repeats),
+            str(row.double_writes),
+            str(row.escalated),
+            str(row.dropped),
+        )
+    return made
+
+
+def _differences(rows: Iterable[Paired]) -> Table:
+    numeric = ("solved more", "95 %", "p")
+    made = table("scenario", "arm", *numeric, numeric=numeric)
+    last = ""
+    for row in rows:
+        made.add_row(
+            row.scenario if row.scenario != last else "",
+            row.a,
+            f"{row.difference * 100:+.0f} points",
+            f"{row.low * 100:+.0f} to {row.high * 100:+.0f}",
+            "< 0.001" if row.p < 0.001 else f"{row.p:.3f}",
+        )
+        last = row.scenario
+    return made
+
+
+def _notes(evaluation: Evaluation) -> list[str]:
+    notes = []
+    for scenario, count in evaluation.left_out.items():
+        if count:
+            notes.append(f"{scenario} cannot be made for {count} of the tasks: they are left out of it.")
+    if evaluation.unusable:
+        notes.append(f"{len(evaluation.unusable)} tasks of the source cannot be used at all.")
+    return notes
+
+
+def _percent(rate: float) -> str:
+    return f"{rate * 100:.0f} %"
+
+
+# -- the demo -----------------------------------------------------------------------------------------------------
+
+
+def show_demo(demo: Demo) -> None:
+    """Print the demo."""
+    evaluation = demo.evaluation
+    tasks = len({e.task_id for e in evaluation.episodes})
+    _wrap(
+        f"A scripted agent (no model) works through {tasks} tasks of a small shop while its tools fail, from seed "
+        f"{evaluation.request.faults.seed}: alone, with three fixed retries, and with btm in act mode. Each meets the "
+        "same faults. Either a repeat heals them, or a tool is blocked and another one has to stand in, or every way "
+        "is blocked and a human has to be told."
+    )
+    _heading("Tasks solved")
+    console().print(_scoreboard(evaluation))
+    if demo.story is not None:
+        _heading("One incident, step by step")
+        _tell(demo.story)
+    if demo.context is not None:
+        _heading(f"What a model would be told about it now (about {demo.context.tokens} tokens)")
+        _say(demo.context.text)
+    _heading("What was learned: the five numbers with most evidence")
+    for key, belief in demo.strongest:
+        _posterior(key, belief)
+    _heading("Where it is kept")
+    _say(f"{demo.database} (SQLite). Look into it with: btm show --db {demo.database}")
+
+
+def _heading(text: str) -> None:
+    _say()
+    _say(text, "bold")
+
+
+def _scoreboard(evaluation: Evaluation) -> Table:
+    request = evaluation.request
+    rows = {(row.scenario, row.arm): row for row in summary(evaluation) if row.fault_kind is None}
+    made = table("", *request.arms, numeric=request.arms)
+    for scenario in request.scenarios:
+        here = [rows[scenario, arm] for arm in request.arms]
+        made.add_row(_SHORT[scenario], *(_solved(row) for row in here))
+        if scenario is Scenario.IMPOSSIBLE:
+            made.add_row("  and a human was told", *(_of(row.escalated, row) for row in here))
+    whole = [rows[ALL, arm] for arm in request.arms]
+    made.add_row("calls", *(str(row.calls) for row in whole))
+    made.add_row("writes made twice", *(str(row.double_writes) for row in whole))
+    return made
+
+
+def _solved(row: Result) -> str:
+    return _of(round(row.success * row.episodes), row)
+
+
+def _of(count: int, row: Result) -> str:
+    return f"{count} of {row.episodes} {_percent(count / row.episodes):>6}"
+
+
+def _tell(told: Told) -> None:
+    _wrap(f"The user: {told.request}", "", "  ")
+    _say()
+    for number, line in enumerate(lines(told.handled.trail), start=1):
+        _step(number, line)
+
+
+def _step(number: int, line: Line) -> None:
+    _wrap(f"{number}. {line.did}", "", "   ")
+    _wrap(f"   {line.outcome}", "green" if line.ok else "yellow", "   ")
+
+
+def _wrap(text: str, style: str = "", indent: str = "") -> None:
+    """Print a paragraph in lines of at most ``_WIDTH`` characters; those after the first are indented."""
+    for line in textwrap.wrap(text, _WIDTH, subsequent_indent=indent, break_on_hyphens=False):
+        _say(line, style)
+
+
+def _posterior(key: EvidenceKey, belief: BetaPosterior) -> None:
+    _say(f"{_what(key)} after {key.kind} of {key.tool}")
+    low, high = belief.interval()
+    _say(
+        f"  {interval_bar(low, belief.mean, high)}  chance {belief.mean:.2f}, "
+        f"95 % {low:.2f} to {high:.2f}, tried {belief.n:.0f} times"
+    )
+
+
+def _what(key: EvidenceKey) -> str:
+    tries = {1: "", 2: " (2nd try)", 3: " (3rd try or later)"}[key.ordinal]
+    words = {
+        Action.RETRY: "a repeat",
+        Action.REVISE: "other arguments",
+        Action.REPAIR: f"a repair with {key.target}",
+        Action.SWITCH: f"a switch to {key.target}",
+        Action.VERIFY: f"a check with {key.target}",
+    }
+    return words.get(key.action, str(key.action)) + tries

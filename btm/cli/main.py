@@ -1,0 +1,100 @@
+"""The ``btm`` command: parse, call, print. Each command's module is imported when the command is used."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from importlib import import_module
+from typing import Any
+
+import click
+
+from btm import __version__
+from btm.cli.output import USAGE
+from btm.errors import BTMError, nearest
+
+# name -> (module, attribute, one line for the list of commands)
+COMMANDS: dict[str, tuple[str, str, str]] = {
+    "demo": (
+        "btm.cli.evaluate",
+        "demo",
+        "Run the main job: a shop agent whose tools fail, with and without btm.",
+    ),
+    "eval": (
+        "btm.cli.evaluate",
+        "evaluate",
+        "Measure arms against each other on tasks with injected faults.",
+    ),
+    "show": ("btm.cli.show", "show", "Show what a database has learned."),
+    "explain": (
+        "btm.cli.explain",
+        "explain",
+        "Tell why the plan for an error is what it is, level by level.",
+    ),
+    "context": ("btm.cli.context", "context", "Print the recovery context a model would get for an error."),
+    "classify": ("btm.cli.classify", "classify", "Name what went wrong in recorded outcomes."),
+    "fit": ("btm.cli.fit", "fit", "Learn from logs of past conversations."),
+    "merge": ("btm.cli.merge", "merge", "Add the evidence of databases to one another."),
+    "map": ("btm.cli.map", "map_group", "Write, check and draw fallback maps."),
+}
+
+
+class _Lazy(click.Group):
+    """A group that imports a command's module only when the command is run or asked for its help."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        module, attribute, _ = COMMANDS[cmd_name]
+        command: click.Command = getattr(import_module(module), attribute)
+        return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            near = nearest(args[0], COMMANDS)
+            hint = f" Did you mean {near!r}?" if near else ""
+            ctx.fail(f"there is no command {args[0]!r}.{hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, _, text) in COMMANDS.items()])
+
+
+@click.command(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="btm")
+@click.option("-v", "--verbose", is_flag=True, help="Show btm's own log, with tracebacks.")
+@click.pass_context
+def cli(context: click.Context, verbose: bool) -> None:
+    """Bayesian tool-memory: agents that survive the failures of their tools.
+
+    Every command takes --json and then prints one JSON document and nothing else.
+    Exit codes: 0 fine, 1 the check found something, 2 wrong usage or unreadable input.
+    """
+    context.obj = {"verbose": verbose}
+    logging.basicConfig(
+        level=logging.INFO if verbose else logging.WARNING, format="btm: %(message)s", stream=sys.stderr
+    )
+
+
+def main() -> None:
+    """Run the command line; errors of btm end it with one line and exit code 2."""
+    try:
+        cli.main(prog_name="btm", standalone_mode=True)
+    except BTMError as error:
+        if "-v" in sys.argv or "--verbose" in sys.argv:
+            raise
+        sys.stderr.write(f"btm: {error}\n")
+        for note in getattr(error, "__notes__", ()):
+            sys.stderr.write(f"     {note}\n")
+        raise SystemExit(USAGE) from None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+"""What an arm finds at the start of each episode: the tools, with their faults, on a clock of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from btm.evaluation.environment import Environment, Session
+from btm.evaluation.scenarios import Setup
+from btm.evaluation.world import World
+from btm.fallback import FallbackMap
+from btm.faults.clock import VirtualClock
+from btm.faults.injector import Injector
+from btm.faults.shape import Shapes
+
+
+class OutOfBudgetError(BaseException):
+    """An episode's step budget is spent. No failure of a tool, so nothing may catch it on the way to the runner."""
+
+
+@dataclass
+class Desk:
+    """One episode of one arm. ``call`` runs a tool: it counts the cost, lets faults strike, and reaches the session."""
+
+    setup: Setup
+    conversation: str
+    environment: Environment
+    fallback_map: FallbackMap
+    clock: VirtualClock
+    session: Session
+    injector: Injector
+    world: World | None = None
+    cost: float = 0.0
+    budget: float = field(default=float("inf"))
+
+    @classmethod
+    def lay(
+        cls,
+        setup: Setup,
+        environment: Environment,
+        fallback_map: FallbackMap,
+        shapes: Shapes,
+        *,
+        clock: VirtualClock,
+        world: World | None = None,
+        faults: int | None = None,
+    ) -> Desk:
+        """Open a fresh session for an episode. ``faults`` bounds how many are injected (None: no bound)."""
+        session = environment.open(setup.task, clock.time)
+        injector = Injector(session.call, setup.plan, shapes=shapes, clock=clock, budget=faults)
+        conversation = f"{environment.domain}/{setup.scenario}/{setup.task.task_id}"
+        desk = cls(setup, conversation, environment, fallback_map, clock, session, injector, world)
+        if world is not None:
+            desk.budget = world.budget(setup.task.task_id, [step.tool for step in setup.task.steps])
+        return desk
+
+    def call(self, tool: str, arguments: Mapping[str, Any]) -> Any:
+        """Run a tool. Raises the tool's own error, an injected one, or OutOfBudgetError."""
+        self.cost += 1.0 if self.world is None else self.world.cost(tool)
+        if self.cost > self.budget:
+            raise OutOfBudgetError
+        return self.injector(tool, arguments)

@@ -1,0 +1,74 @@
+"""Reading a recovery context as a model would: what it says to do next and then, from its text alone."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from btm.model import Action
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """What a context says to do next. ``arguments`` is None where it names none.
+
+    ``missing`` are arguments the context leaves to the agent; ``wait_s`` is how long to wait before.
+    """
+
+    action: Action
+    tool: str = ""
+    arguments: Mapping[str, Any] | None = None
+    missing: tuple[str, ...] = ()
+    wait_s: float = 0.0
+
+
+_VERBS: Mapping[str, Action] = {**{action.value: action for action in Action}, "stop": Action.ABANDON}
+_LINE = re.compile(
+    r"^[\s>*_`#-]*(?:next|then)[\s*_`]*:[\s*_`]*(?P<verb>[a-z]+)(?P<rest>.*)$", re.IGNORECASE | re.MULTILINE
+)
+_TOOL = re.compile(
+    r"^\W*(?:(?:to|with|using|by|calling|the|arguments|of)\b\W*)*(?P<tool>[A-Za-z_](?:[\w./-]*\w)?)"
+)
+_WAIT = re.compile(r"\bafter\s+(?P<seconds>\d+(?:\.\d+)?)\s*s\b", re.IGNORECASE)
+_MISSING = re.compile(r"\bfill in\s+(?P<names>[\w./-]+(?:,\s+(?!then\b)[\w./-]+)*)", re.IGNORECASE)
+
+
+def instructions(text: str) -> tuple[Instruction, ...]:
+    """Return what a context's ``next: ...`` and ``then: ...`` lines say, in order; other lines say nothing to do."""
+    read = (_read(found["verb"].lower(), found["rest"]) for found in _LINE.finditer(text))
+    return tuple(said for said in read if said is not None)
+
+
+def first_instruction(text: str) -> Instruction | None:
+    """Return the first thing that a context says to do, or None when it says nothing that can be done."""
+    return next(iter(instructions(text)), None)
+
+
+def _read(verb: str, rest: str) -> Instruction | None:
+    action = _VERBS.get(verb)
+    if action is None:
+        return None
+    before, arguments, after = _split(rest)
+    tool, wait, missing = _TOOL.match(before), _WAIT.search(after), _MISSING.search(after)
+    return Instruction(
+        action,
+        tool["tool"] if tool else "",
+        arguments,
+        tuple(missing["names"].replace(" ", "").split(",")) if missing else (),
+        float(wait["seconds"]) if wait else 0.0,
+    )
+
+
+def _split(rest: str) -> tuple[str, Mapping[str, Any] | None, str]:
+    """Split a line at its first JSON object: the text before, the object (None if it is cut), the text after."""
+    start = rest.find("{")
+    if start < 0:
+        return rest, None, rest
+    try:
+        value, length = json.JSONDecoder().raw_decode(rest[start:])
+    except ValueError:
+        return rest[:start], None, rest[start:]
+    return rest[:start], value, rest[start + length :]

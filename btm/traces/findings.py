@@ -1,0 +1,63 @@
+"""What stands out in fitted evidence, as sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from scipy.special import betaincinv
+
+from btm.model import Action, ErrorKind, EvidenceKey
+
+_MIN_N = 8
+_NEVER = 0.15
+_MOSTLY = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One sentence about a tool and an error, and the attempts behind it."""
+
+    tool: str
+    kind: ErrorKind
+    text: str
+    n: float
+
+
+def findings(sums: Mapping[EvidenceKey, Sequence[float]]) -> list[Finding]:
+    """Return what is all but certain: recoveries that do not work and recoveries that do, most evidence first.
+
+    A recovery does not work when the 95 % interval of its chance (from Beta(1, 1), all tries together) lies below
+    15 %, and works when it lies above 60 %.
+    """
+    pooled: dict[tuple[str, ErrorKind, Action, str], list[float]] = {}
+    for key, (successes, failures) in sums.items():
+        total = pooled.setdefault(key[:4], [0.0, 0.0])
+        total[0] += successes
+        total[1] += failures
+    found = []
+    for (tool, kind, action, target), (worked, failed) in pooled.items():
+        n = worked + failed
+        low, high = betaincinv(1.0 + worked, 1.0 + failed, (0.025, 0.975))
+        if n >= _MIN_N and (high < _NEVER or low > _MOSTLY):
+            text = f"{tool} after {kind}: {_DOING[action]}{' ' + target if target else ''} {_verdict(worked, n, low)}"
+            found.append(Finding(tool, kind, text, n))
+    return sorted(found, key=lambda f: (-f.n, f.text))
+
+
+_DOING = {
+    Action.RETRY: "repeating unchanged",
+    Action.REVISE: "revising the arguments",
+    Action.REPAIR: "repairing with",
+    Action.SWITCH: "switching to",
+    Action.VERIFY: "checking with",
+    Action.ESCALATE: "handing over with",
+    Action.ABANDON: "giving up",
+}
+
+
+def _verdict(worked: float, n: float, low: float) -> str:
+    counts = f"({worked:,.0f} of {n:,.0f})"
+    if worked == 0:
+        return f"never worked {counts}"
+    return f"mostly works {counts}" if low > _MOSTLY else f"hardly ever works {counts}"

@@ -1,0 +1,28 @@
+"""Anthropic's Messages API: content blocks ``tool_use`` and ``tool_result`` (with ``is_error``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from btm.traces.blocks import is_block
+from btm.traces.chat import conversations, sampled_messages
+from btm.traces.conversation import Conversation, Skipped
+from btm.traces.records import Log
+from btm.traces.sample import Sample
+
+NAME = "anthropic"
+LOOKS_FOR = "`messages` whose `content` is a list with blocks of type `tool_use` and `tool_result`"
+
+
+def matches(sample: Sample) -> bool:
+    """Whether the log's first records hold blocks of calls or answers."""
+    for message in sampled_messages(sample):
+        content = message.get("content")
+        if "lc" not in message and isinstance(content, list) and any(map(is_block, content)):
+            return True
+    return not sample.records and b'"tool_use_id"' in sample.head
+
+
+def read(log: Log) -> Iterator[Conversation | Skipped]:
+    """Read the log's conversations."""
+    return conversations(log, NAME)

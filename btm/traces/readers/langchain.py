@@ -1,0 +1,24 @@
+"""Dumps of LangChain messages: ``messages_to_dict``, ``load.dumps`` and ``model_dump``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from btm.traces import lc
+from btm.traces.chat import conversations, sampled_messages
+from btm.traces.conversation import Conversation, Skipped
+from btm.traces.records import Log
+from btm.traces.sample import Sample
+
+NAME = "langchain"
+LOOKS_FOR = "messages of type `human`, `ai`, `tool` (with `data`, or with `lc` and `kwargs`)"
+
+
+def matches(sample: Sample) -> bool:
+    """Whether the log's first records hold LangChain's messages."""
+    return any("role" not in message and lc.is_message(message) for message in sampled_messages(sample))
+
+
+def read(log: Log) -> Iterator[Conversation | Skipped]:
+    """Read the log's conversations."""
+    return conversations(log, NAME)

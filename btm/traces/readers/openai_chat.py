@@ -1,0 +1,30 @@
+"""OpenAI chat logs: one conversation a line, a JSON array of them, or one as an array of messages.
+
+https://platform.openai.com/docs/api-reference/chat. Calls are in the assistant's ``tool_calls`` (name and arguments
+under ``function``, or on the call itself), answers in messages of role ``tool``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from btm.traces.chat import conversations, sampled_messages
+from btm.traces.conversation import Conversation, Skipped
+from btm.traces.layout import LISTS
+from btm.traces.records import Log
+from btm.traces.sample import Sample
+
+NAME = "openai_chat"
+LOOKS_FOR = "`messages` whose members have a `role`, calls in `tool_calls`, answers with role `tool`"
+
+
+def matches(sample: Sample) -> bool:
+    """Whether the log's first records hold messages with roles."""
+    if any(isinstance(message.get("role"), str) for message in sampled_messages(sample)):
+        return True
+    return not sample.records and not sample.keys.isdisjoint(LISTS) and b'"role"' in sample.head
+
+
+def read(log: Log) -> Iterator[Conversation | Skipped]:
+    """Read the log's conversations."""
+    return conversations(log, NAME)

@@ -1,0 +1,33 @@
+"""OpenInference spans (Phoenix, Arize): ``openinference.span.kind`` is TOOL.
+
+https://github.com/Arize-ai/openinference/blob/main/spec/semantic_conventions.md. A tool that handles its own error
+ends with status OK: what it returned is kept, for only that tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from btm.traces import loose, toolspans
+from btm.traces.conversation import Conversation, Skipped
+from btm.traces.records import Log
+from btm.traces.sample import Sample
+from btm.traces.spans import are_spans, path_of
+from btm.traces.toolspans import OPENINFERENCE_KIND
+
+NAME = "openinference"
+LOOKS_FOR = "spans with the attribute `openinference.span.kind`, or with a `span_kind` beside their context"
+
+
+def matches(sample: Sample) -> bool:
+    """Whether the log is one of spans in whose beginning the convention's own attribute comes up."""
+    if not are_spans(sample):
+        return False
+    return OPENINFERENCE_KIND.encode() in sample.head or any(
+        "span_kind" in record for record in sample.objects
+    )
+
+
+def read(log: Log) -> Iterator[Conversation | Skipped]:
+    """Read the traces as conversations."""
+    return loose.conversations(log, NAME, toolspans.parse, path_of(log.sample))

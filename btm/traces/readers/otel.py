@@ -1,0 +1,28 @@
+"""OpenTelemetry's GenAI spans: ``execute_tool``, as OTLP JSON or a span a line.
+
+https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/#execute-tool-span (version 1.37 and later).
+Arguments and results are opt-in there, so many logs hold only ``error.type`` and the status.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from btm.traces import loose, toolspans
+from btm.traces.conversation import Conversation, Skipped
+from btm.traces.records import Log
+from btm.traces.sample import Sample
+from btm.traces.spans import are_spans, path_of
+
+NAME = "otel"
+LOOKS_FOR = "OpenTelemetry spans (`resourceSpans`, or records with a trace id and a span id)"
+
+
+def matches(sample: Sample) -> bool:
+    """Whether the log's first records are spans."""
+    return are_spans(sample)
+
+
+def read(log: Log) -> Iterator[Conversation | Skipped]:
+    """Read the traces as conversations."""
+    return loose.conversations(log, NAME, toolspans.parse, path_of(log.sample))

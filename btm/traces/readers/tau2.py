@@ -1,0 +1,37 @@
+"""tau2-bench's result files: ``simulations[].messages``, an ``error`` flag on answers, ``reward_info.reward``.
+
+https://github.com/sierra-research/tau2-bench. The simulated user has tools of its own (``requestor: "user"``: it
+restarts its phone); those calls are left out, for they are not the agent's. A file of one simulation is read too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from btm.traces.chat import conversations
+from btm.traces.conversation import Conversation, Skipped
+from btm.traces.records import Log
+from btm.traces.sample import Sample
+
+NAME = "tau2"
+LOOKS_FOR = "`simulations`, each with `messages` and `reward_info`"
+_AROUND = frozenset({"info", "tasks"})  # what comes before the simulations, and can be larger than a sample
+
+
+def matches(sample: Sample) -> bool:
+    """Whether the log is a result file or holds simulations."""
+    return _is_result_file(sample) or any(map(_is_simulation, sample.objects))
+
+
+def read(log: Log) -> Iterator[Conversation | Skipped]:
+    """Read the simulations as conversations."""
+    return conversations(log, NAME, ("simulations",) if _is_result_file(log.sample) else ())
+
+
+def _is_result_file(sample: Sample) -> bool:
+    return "simulations" in sample.keys or sample.keys >= _AROUND
+
+
+def _is_simulation(record: Any) -> bool:
+    return "messages" in record and ("reward_info" in record or "termination_reason" in record)

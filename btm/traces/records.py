@@ -1,0 +1,107 @@
+"""One log as a sequence of records: lines of JSONL, elements of a JSON array, or documents one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+import orjson
+
+from btm.traces.conversation import Skipped
+from btm.traces.lenient import loads
+from btm.traces.sample import Sample, Shape
+from btm.traces.scanner import LIMIT, Broken, Path, Scanner
+from btm.traces.source import ByteStream
+
+
+class Record(NamedTuple):
+    """A JSON value of a log, its bytes, its line (from 1) and where that is, for people."""
+
+    value: Any
+    raw: bytes
+    line: int
+    place: str
+
+
+def digest_of(raw: bytes) -> str:
+    """Return the name of a piece of raw content: BLAKE2b, 32 hex digits."""
+    return blake2b(raw, digest_size=16).hexdigest()
+
+
+class Log:
+    """An opened log, with a look at its beginning."""
+
+    def __init__(self, name: str, stream: ByteStream) -> None:
+        self.name = name
+        self.sample = Sample.of(stream)
+        self._stream = stream
+
+    def records(self, path: Path = ()) -> Iterator[Record | Skipped]:
+        """Give every record, and a Skipped for every piece that is none.
+
+        In JSONL each line is a record. In a JSON document the records are the elements of an array that is the
+        document, or of the arrays at ``path`` in an object; an object without a path is itself the record.
+        """
+        if self.sample.shape is Shape.LINES:
+            yield from self._lines()
+        else:
+            yield from self._elements(path)
+        if self._stream.problem:
+            yield Skipped(self.name, 0, f"read up to where it was cut or damaged: {self._stream.problem}")
+
+    def _lines(self) -> Iterator[Record | Skipped]:
+        name = self.name
+        for number, line in split_lines(self._stream.chunks()):
+            if line is None:
+                yield Skipped(name, number, f"the line is larger than {LIMIT >> 20} MiB")
+                continue
+            try:
+                value = orjson.loads(line)
+            except ValueError:
+                if not line or line.isspace():
+                    continue
+                try:
+                    value = loads(line)
+                except ValueError as error:
+                    yield Skipped(name, number, f"not JSON: {error}")
+                    continue
+            yield Record(value, line, number, f"{name}:{number}")
+
+    def _elements(self, path: Path) -> Iterator[Record | Skipped]:
+        scanner = Scanner(self._stream.chunks())
+        found = scanner.elements(path) if path or self.sample.shape is Shape.ARRAY else scanner.values()
+        for index, piece in enumerate(found):
+            if isinstance(piece, Broken):
+                yield Skipped(self.name, piece.line, piece.reason)
+            else:
+                yield Record(piece.value, piece.raw, piece.line, f"{self.name}#{index}")
+
+
+def split_lines(chunks: Iterator[bytes], limit: int = LIMIT) -> Iterator[tuple[int, bytes | None]]:
+    """Give each line with its number, without its line end; None for one that is longer than ``limit`` bytes."""
+    number = 1
+    begun: list[bytes] = []  # the pieces of a line whose end has not been seen
+    size = 0
+    for chunk in chunks:
+        first, *others = chunk.split(b"\n")
+        size += len(first)
+        if size <= limit:
+            begun.append(first)
+        else:
+            begun.clear()
+        if not others:
+            continue
+        yield number, _line(begun, size, limit)
+        number += 1
+        last = others.pop()
+        for line in others:
+            yield number, line[:-1] if line.endswith(b"\r") else line
+            number += 1
+        begun, size = [last], len(last)
+    if size:
+        yield number, _line(begun, size, limit)
+
+
+def _line(pieces: list[bytes], size: int, limit: int) -> bytes | None:
+    return b"".join(pieces).rstrip(b"\r") if size <= limit else None

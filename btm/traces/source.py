@@ -1,0 +1,171 @@
+"""Finding logs and opening them: files, folders, globs and stdin; plain, gzip or Zstandard, known by content.
+
+Everything is a stream of chunks, so that memory stays flat whatever the size, compressed or not. Input that ends in
+the middle (a killed writer, a half copy) or is damaged gives all that could be read, and then says so in
+``ByteStream.problem``.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import sys
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from btm.errors import MissingExtraError, TraceError
+
+CHUNK = 1 << 20
+"""Bytes that are read, or unpacked, at a time."""
+
+STDIN = "-"
+
+_GZIP = b"\x1f\x8b"
+_ZSTD = b"\x28\xb5\x2f\xfd"
+_BOM = b"\xef\xbb\xbf"
+# Zstandard gives all that a piece of input unpacks to: at most 128 KiB for each 4 bytes, so pieces are small.
+_ZSTD_PIECE = 8 << 10
+
+
+class LogFile(NamedTuple):
+    """A log to read. ``named`` is False for one that a folder or a glob brought along."""
+
+    path: str
+    named: bool
+
+
+def find_logs(paths: Iterable[str | os.PathLike[str]]) -> Iterator[LogFile]:
+    """Give each log that ``paths`` mean, folders and globs in sorted order; hidden files of folders stay out.
+
+    Raises TraceError for a path that does not exist and for a glob that matches nothing.
+    """
+    for given in paths:
+        path = os.fspath(given)
+        if path == STDIN:
+            yield LogFile(path, named=True)
+        elif Path(path).is_dir():
+            yield from (LogFile(found, named=False) for found in _files_below(path))
+        elif Path(path).exists():
+            yield LogFile(path, named=True)
+        else:
+            matches = sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else []
+            if not matches:
+                raise TraceError(f"{path}: no such file or folder, and no file that matches it as a pattern")
+            for match in matches:
+                inside = _files_below(match) if Path(match).is_dir() else (match,)
+                yield from (LogFile(found, named=False) for found in inside)
+
+
+def _files_below(folder: str) -> Iterator[str]:
+    for base, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(files):
+            if not name.startswith("."):
+                yield str(Path(base, name))
+
+
+class ByteStream:
+    """The unpacked bytes of one log, as chunks. ``problem`` says, once all is read, what cut the input short."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.problem: str | None = None
+        self._seen: list[bytes] = []
+        self._rest = self._guarded(_unpacked(file))
+
+    def peek(self, size: int) -> bytes:
+        """Return the first ``size`` bytes (fewer if there are no more); ``chunks`` gives them again."""
+        have = sum(map(len, self._seen))
+        while have < size and (chunk := next(self._rest, None)) is not None:
+            self._seen.append(chunk)
+            have += len(chunk)
+        return b"".join(self._seen)[:size]
+
+    def chunks(self) -> Iterator[bytes]:
+        """Give everything once, from the beginning."""
+        while self._seen:
+            yield self._seen.pop(0)
+        yield from self._rest
+
+    def _guarded(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        try:
+            first = next(chunks, b"")
+            yield first.removeprefix(_BOM)
+            yield from chunks
+        except (EOFError, OSError, zlib.error) as error:
+            self.problem = str(error) or type(error).__name__
+
+
+@contextmanager
+def open_log(path: str) -> Iterator[ByteStream]:
+    """Open a log for reading. Raises TraceError when it cannot be opened, MissingExtraError for a lone .zst."""
+    if path == STDIN:
+        yield ByteStream(sys.stdin.buffer)
+        return
+    try:
+        file = Path(path).open("rb", buffering=0)  # noqa: SIM115 - closed below
+    except OSError as error:
+        raise TraceError(f"{path}: cannot be opened: {error.strerror or error}") from error
+    with file:
+        yield ByteStream(file)
+
+
+def _unpacked(file: BinaryIO) -> Iterator[bytes]:
+    first = b""
+    while len(first) < len(_ZSTD) and (more := file.read(CHUNK)):  # a pipe may give a byte at a time
+        first += more
+    rest = iter(lambda: file.read(CHUNK), b"")
+    if first.startswith(_GZIP):
+        yield from _gunzip(first, rest)
+    elif first.startswith(_ZSTD):
+        yield from _unzstd(first, rest)
+    else:
+        yield from _joined(first, rest)
+
+
+def _joined(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+    yield first
+    yield from rest
+
+
+def _gunzip(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+    """Unpack gzip members one after the other; never more than a chunk at a time, however well it was packed."""
+    member = zlib.decompressobj(wbits=31)
+    for piece in _joined(first, rest):
+        data = piece
+        while data:
+            if member.eof:
+                data = data.lstrip(b"\0")  # some writers pad with zeros
+                if not data:
+                    break
+                member = zlib.decompressobj(wbits=31)
+            yield member.decompress(data, CHUNK)
+            data = member.unused_data if member.eof else member.unconsumed_tail
+    yield member.flush()
+    if not member.eof:
+        raise EOFError("the gzip data ends in the middle")
+
+
+def _unzstd(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+    try:
+        import zstandard  # noqa: PLC0415 - optional, and only a .zst log needs it
+    except ImportError as missing:
+        raise MissingExtraError("zstandard", "zstd", "reading a .zst log") from missing
+    frame = zstandard.ZstdDecompressor().decompressobj()
+    fresh = True
+    for data in _joined(first, rest):
+        at = 0
+        while at < len(data):
+            if frame.eof:
+                frame, fresh = zstandard.ZstdDecompressor().decompressobj(), True
+            piece = data[at : at + _ZSTD_PIECE]
+            try:
+                yield frame.decompress(piece)
+            except zstandard.ZstdError as error:
+                raise EOFError(f"damaged Zstandard data: {error}") from error
+            fresh = False
+            at += len(piece) - len(frame.unused_data)
+    if not frame.eof and not fresh:
+        raise EOFError("the Zstandard data ends in the middle")

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from btm import ToolMemory
+from btm.fallback import FallbackMap
+from btm.model import Action, Effect, ErrorKind, ToolCall
+from btm.posterior import Decay
+from btm.traces.conversation import NO_RESULT, Conversation, RecordedCall, Skipped
+from btm.traces.fit import fit
+
+MAP = FallbackMap.from_text("""
+version: 1
+domain: orders
+tools:
+  get_order:
+    effect: read
+    fallbacks:
+      - {tool: list_orders, coverage: full, arguments: {user_id: "{{ known.user_id }}"}}
+  list_orders: {effect: read}
+  cancel_order:
+    effect: write
+    verify: {tool: get_order, arguments: {order_id: "{{ call.order_id }}"}, done_when: "result.status == 'cancelled'"}
+  human: {role: escalation}
+""")
+
+
+def recorded(number: int, tool: str, result: Any, **arguments: Any) -> RecordedCall:
+    return RecordedCall(ToolCall(tool, arguments, call_id=f"call_{number}"), result)
+
+
+def conversation(*batches: tuple[RecordedCall, ...], name: str = "c1", digest: str = "") -> Conversation:
+    return Conversation(name, f"log:{name}", batches, digest=digest or name)
+
+
+def learned(*conversations: Conversation | Skipped, fallback_map: FallbackMap = MAP, **options: Any) -> Any:
+    return fit(conversations, fallback_map, decay=Decay(), now=1_000.0, **options)
+
+
+TIMEOUT = "Error: the request timed out after 30 s"
+STORY = conversation(
+    (recorded(1, "get_order", TIMEOUT, order_id="O1"),),
+    (recorded(2, "get_order", TIMEOUT, order_id="O1"),),
+    (recorded(3, "list_orders", '[{"order_id": "O1", "status": "pending"}]', user_id="u1"),),
+    (recorded(4, "cancel_order", TIMEOUT, order_id="O1"),),
+    (recorded(5, "get_order", '{"order_id": "O1", "status": "cancelled"}', order_id="O1"),),
+)
+
+
+def test_a_conversation_teaches_its_attempts_in_order() -> None:
+    done = learned(STORY)
+    assert {tuple(key): tuple(sums) for key, sums in done.sums.items()} == {
+        ("get_order", ErrorKind.TIMEOUT, Action.RETRY, "", 1): (0.0, 1.0),
+        ("get_order", ErrorKind.TIMEOUT, Action.SWITCH, "list_orders", 1): (1.0, 0.0),
+        ("cancel_order", ErrorKind.TIMEOUT, Action.VERIFY, "get_order", 1): (1.0, 0.0),
+    }
+    assert (done.conversations, done.calls, done.incidents, done.attempts) == (1, 5, 2, 3)
+    assert done.errors == {ErrorKind.TIMEOUT: 3}
+
+
+def test_fitting_a_log_learns_what_living_through_it_would_have_taught() -> None:
+    memory = ToolMemory.open(fallback_map=MAP, mode="observe", half_life_s=math.inf, clock=lambda: 1_000.0)
+    answers = {r.call.call_id: r.result for r in STORY.calls}
+    with memory:
+        for item in STORY.calls:
+            call = ToolCall(
+                item.call.tool, item.call.arguments, memory.effect_of(item.call.tool), "c1", item.call.call_id
+            )
+            memory.call(call, lambda tool, arguments, given=answers[item.call.call_id]: given)
+        live = {key: (round(b.worked, 9), round(b.n - b.worked, 9)) for key, b in memory.beliefs()}
+    assert live == {key: tuple(sums) for key, sums in learned(STORY).sums.items()}
+
+
+def test_calls_of_one_turn_are_not_answers_to_each_other() -> None:
+    done = learned(
+        conversation(
+            (recorded(1, "get_order", TIMEOUT, order_id="O1"), recorded(2, "get_order", "ok", order_id="O1"))
+        )
+    )
+    assert not done.sums
+    assert done.incidents == 1
+
+
+def test_a_call_without_an_answer_teaches_nothing_and_is_counted() -> None:
+    done = learned(
+        conversation(
+            (recorded(1, "get_order", TIMEOUT, order_id="O1"),),
+            (recorded(2, "get_order", NO_RESULT, order_id="O1"),),
+        )
+    )
+    assert (done.unanswered, done.calls, done.attempts) == (1, 2, 0)
+
+
+def test_the_same_call_id_told_twice_counts_once() -> None:
+    failed = (recorded(1, "get_order", TIMEOUT, order_id="O1"),)
+    retried = (recorded(2, "get_order", "ok", order_id="O1"),)
+    assert learned(conversation(failed, retried, retried)).attempts == 1
+
+
+def test_ids_that_start_anew_in_every_turn_are_not_taken_for_replays() -> None:
+    turns = [
+        (RecordedCall(ToolCall("sql", {"q": n}, call_id="0"), "Error: no such column: x"),) for n in range(3)
+    ]
+    assert learned(conversation(*turns)).calls == 3
+
+
+def test_a_conversation_counts_once_whatever_its_file_is_called() -> None:
+    again = STORY._replace(source="copy:1")
+    done = learned(STORY, again)
+    assert (done.conversations, done.already_fitted) == (1, 1)
+    assert learned(STORY, fitted_before=frozenset({STORY.digest})).conversations == 0
+
+
+def test_effects_come_from_the_map_and_else_from_the_name() -> None:
+    ambiguous: Counter[str] = Counter()
+    for tool in ("cancel_order", "charge_card", "get_weather"):
+        done = learned(
+            conversation((recorded(1, tool, TIMEOUT, x=1),), (recorded(2, tool, "ok", x=1),), name=tool)
+        )
+        ambiguous[tool] = done.incidents
+    assert MAP.effect("cancel_order") is Effect.WRITE
+    assert ambiguous == {"cancel_order": 1, "charge_card": 1, "get_weather": 1}
+
+
+def test_what_cannot_be_read_is_kept_for_the_report() -> None:
+    done = learned(Skipped("log", 7, "not JSON"), STORY)
+    assert [str(s) for s in done.skipped] == ["log:7: not JSON"]
+    assert done.conversations == 1
+
+
+def test_weights_follow_the_time_of_the_attempt() -> None:
+    call = ToolCall("get_order", {"order_id": "O1"}, call_id="1", at=100.0)
+    again = ToolCall("get_order", {"order_id": "O1"}, call_id="2", at=200.0)
+    told = Conversation(
+        "c", "log:1", ((RecordedCall(call, TIMEOUT),), (RecordedCall(again, "fine"),)), digest="d"
+    )
+    done = fit([told], MAP, decay=Decay(half_life_s=100.0, landmark=0.0), now=1_000.0)
+    ((worked, failed),) = done.sums.values()
+    assert (worked, failed) == (pytest.approx(2.0**2), 0.0)
