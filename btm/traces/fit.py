@@ -15,13 +15,13 @@ from btm.classify.frameworks import ToolResult
 from btm.effects import guess_effect
 from btm.fallback import FallbackMap
 from btm.incidents import ConversationTracker
-from btm.model import Action, Attempt, Effect, ErrorKind, EvidenceKey, Incident, Outcome, ToolCall
+from btm.model import SUCCESS, Action, Attempt, Effect, ErrorKind, EvidenceKey, Incident, Outcome, ToolCall
 from btm.offers import MapRelations
 from btm.outcomes import outcome_of
 from btm.posterior import Decay
 from btm.safe import fingerprint
 from btm.store import EvidenceRow, FittedConversation
-from btm.traces.conversation import Conversation, RecordedCall, Skipped
+from btm.traces.conversation import NO_RESULT, Conversation, RecordedCall, Skipped
 
 _MAX_SKIPPED = 10_000
 
@@ -90,7 +90,11 @@ class Listener:
     def _outcome(self, call: ToolCall, recorded: RecordedCall) -> Outcome:
         if recorded.outcome is not None:
             return recorded.outcome
-        result: Any = ToolResult(recorded.result, recorded.is_error) if recorded.is_error else recorded.result
+        result: Any = None if recorded.result is NO_RESULT else recorded.result
+        if recorded.is_error:
+            result = ToolResult(recorded.error_type if result is None else result, is_error=True)
+        elif recorded.result is NO_RESULT:  # the log says that it ended well, and not what it gave
+            return SUCCESS
         return outcome_of(call, result, None, self._map, now=call.at)
 
     def _track(

@@ -18,7 +18,7 @@ BUDGET = 64 << 20
 
 _FILES = 64
 _SIZES = struct.Struct(">II")
-_OVERHEAD = 100  # bytes of memory that a record costs beside its own
+_OVERHEAD = 150  # bytes of memory that a record costs beside its own
 
 
 class Groups:
@@ -41,7 +41,8 @@ class Groups:
         if self._files:
             self._write(key, record)
             return
-        self._held.setdefault(key, []).append(record)
+        # A copy takes what it needs; what a serializer returns can hold on to the kilobytes it was built in.
+        self._held.setdefault(key, []).append(bytes(memoryview(record)))
         self._left -= len(record) + _OVERHEAD
         if self._left < 0:
             self._spill()

@@ -19,12 +19,12 @@ _KNOWN = _CALLS | _OUTPUTS | {"mcp_call", "reasoning", "message", "item_referenc
 
 def is_item(value: object) -> bool:
     """Whether this is an item of a Responses list."""
-    return isinstance(value, dict) and value.get("type") in _KNOWN
+    return isinstance(value, dict) and isinstance(kind := value.get("type"), str) and kind in _KNOWN
 
 
 def is_own_item(value: object) -> bool:
     """Whether this is an item that only the Responses API has: a message can come from elsewhere."""
-    return isinstance(value, dict) and value.get("type") in _KNOWN - {"message"}
+    return is_item(value) and isinstance(value, dict) and value["type"] != "message"
 
 
 def read_item(turns: Turns, item: Mapping[str, Any]) -> None:

@@ -36,7 +36,8 @@ def is_message(value: object) -> bool:
         return False
     if "lc" in value:
         return _constructed(value) in _TYPES
-    return value.get("type") in _KINDS and any(key in value for key in _FIELDS)
+    kind = value.get("type")
+    return isinstance(kind, str) and kind in _KINDS and any(key in value for key in _FIELDS)
 
 
 def plain(value: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:

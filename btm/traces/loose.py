@@ -98,7 +98,7 @@ def _keep(groups: Groups, record: Record, parse: Callable[[Any], Iterable[Loose]
         if type(loose) is LooseCall and not (isinstance(loose.tool, str) and loose.tool):
             raise ValueError("a call without the name of its tool")
         digest = digest or digest_of(record.raw)
-        entry = [_KINDS.index(type(loose)), record.place, digest, loose]
+        entry = [_KINDS.index(type(loose)), record.place, digest, tuple(loose)]
         groups.add(loose.conversation, orjson.dumps(entry, option=_DUMP, default=str))
 
 

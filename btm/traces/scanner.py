@@ -59,9 +59,15 @@ class Broken(NamedTuple):
 
 
 class _UnreadableError(Exception):
-    """The value at the reading position has no end that can be used; the text says why."""
+    """The value at the reading position cannot be read; the text says why.
 
-    line = 0
+    ``length`` is how many bytes it takes as far as its brackets tell, 0 when they do not.
+    """
+
+    def __init__(self, reason: str, length: int = 0) -> None:
+        super().__init__(reason)
+        self.length = length
+        self.line = 0
 
 
 class Scanner:
@@ -93,7 +99,9 @@ class Scanner:
                 yield self._element()
             except _UnreadableError as problem:
                 yield Broken(line, str(problem))
-                return
+                if not problem.length:
+                    return
+                self._at += problem.length
 
     def elements(self, path: Path = ()) -> Iterator[Element | Broken]:
         """Give each element of the arrays at ``path``, and each top-level value that can hold no such array."""
@@ -186,7 +194,7 @@ class Scanner:
                 yield self._guessed() or self._element()
             except _UnreadableError as problem:
                 problem.line = line
-                if not self._resume():
+                if not self._resume(problem.length):
                     raise
                 yield Broken(line, str(problem))
 
@@ -206,9 +214,8 @@ class Scanner:
         self._longest = max(self._longest, len(element.raw))
         return element
 
-    def _next_mark(self, mark: Mark, reach: int) -> int:
+    def _next_mark(self, mark: Mark, reach: int, ahead: int = 0) -> int:
         """Return where the element before the next mark ends, or 0 when there is none within reach."""
-        ahead = 0
         while True:
             found = self._buffer.find(mark.needle, self._at + ahead, self._at + reach)
             if found >= 0:
@@ -239,21 +246,24 @@ class Scanner:
         except ValueError:
             return None
 
-    def _element(self) -> Element | Broken:
-        """Read the value at the position, whose end is found by counting brackets; Broken when it is no JSON."""
+    def _element(self) -> Element:
+        """Read the value at the position, whose end is found by counting brackets."""
         if self._unbalanced > _MAX_UNBALANCED:
             raise _UnreadableError("the JSON is broken, and its brackets do not tell where it ends")
         line = self._line_here()
         end = self._end(keep=True)
         raw = self._buffer[self._at : end]
+        if len(raw) > self._limit:
+            raise _UnreadableError(_too_large(self._limit), len(raw))
+        try:
+            value = loads(raw)
+        except ValueError as error:
+            raise _UnreadableError(f"not JSON: {error}", len(raw)) from None
         self._at = end
         self._longest = max(self._longest, len(raw))
         if self._mark is None:
             self._learn_mark(raw)
-        try:
-            return Element(raw, loads(raw), line)
-        except ValueError as error:
-            return Broken(line, f"not JSON: {error}")
+        return Element(raw, value, line)
 
     def _learn_mark(self, raw: bytes) -> None:
         """See how the element that follows ``raw`` begins."""
@@ -261,13 +271,19 @@ class Scanner:
             pass
         self._mark = mark_of(raw, self._buffer, self._at - 1) or self._mark
 
-    def _resume(self) -> bool:
-        """Move to the end of an unreadable element; False when nothing shows where that is."""
+    def _resume(self, length: int) -> bool:
+        """Move to the end of an unreadable element; False when nothing shows where that is.
+
+        The next mark is believed rather than the brackets: one quote too many turns strings inside out.
+        """
+        if length:
+            end = self._next_mark(self._mark, length + SPAN, 1) if self._mark else 0
+            self._at = end or self._at + length
+            return True
         self._unbalanced += 1
         if self._mark is None:
             return False
-        self._at += 1  # an element that begins here is the unreadable one itself
-        while not (end := self._next_mark(self._mark, _SMALL)):
+        while not (end := self._next_mark(self._mark, _SMALL, 1)):
             if self._ended and len(self._buffer) - self._at <= _SMALL:
                 return False
             self._at = max(self._at, min(self._at + _SMALL, len(self._buffer)) - SPAN)

@@ -38,7 +38,10 @@ class Span(NamedTuple):
 
     def first(self, *names: str) -> Any:
         """Return the first of these attributes that is there."""
-        return next((value for name in names if (value := self.attributes.get(name)) is not None), None)
+        for name in names:
+            if (value := self.attributes.get(name)) is not None:
+                return value
+        return None
 
 
 def path_of(sample: Sample) -> Path:
@@ -74,10 +77,8 @@ def are_spans(sample: Sample) -> bool:
 def _looks_like_span(record: Mapping[str, Any]) -> bool:
     if any(key in record for key in _RESOURCES):
         return True
-    context = record.get("context")
-    return bool(_trace_of(record)) and (
-        isinstance(context, dict) or "spanId" in record or "span_id" in record or "context.span_id" in record
-    )
+    trace, span_id, _ = _ids(record)
+    return bool(trace and span_id)
 
 
 def attributes_of(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -86,7 +87,7 @@ def attributes_of(record: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(given, list):
         return {pair["key"]: _typed(pair.get("value"), 0) for pair in given}
     if isinstance(given, dict):
-        return dict(_flat(given, "", 0))
+        return given if dict not in map(type, given.values()) else dict(_flat(given, "", 0))
     prefix = "attributes."
     return dict(
         _flat({key.removeprefix(prefix): record[key] for key in record if key.startswith(prefix)}, "", 0)
@@ -125,19 +126,18 @@ def span_of(record: Mapping[str, Any], attributes: Mapping[str, Any]) -> Span:
         code, message = record.get("status_code", status), record.get("status_message")
     raised, said = _exception(record)
     error_type = raised or attributes.get("error.type")
+    trace, span_id, parent = _ids(record)
     return Span(
-        trace=_trace_of(record),
-        span_id=_id(record, "spanId", "span_id"),
-        parent=str(
-            record.get("parentSpanId") or record.get("parent_span_id") or record.get("parent_id") or ""
-        ),
-        name=str(record.get("name") or ""),
-        start=time_of(_either(record, "startTimeUnixNano", "start_time_unix_nano", "start_time")),
-        end=time_of(_either(record, "endTimeUnixNano", "end_time_unix_nano", "end_time")),
-        attributes=attributes,
-        failed=str(code) in _FAILED or error_type is not None,
-        error_type=None if error_type is None else str(error_type),
-        error=said or (str(message) if message else None),
+        trace,
+        span_id,
+        parent,
+        str(record.get("name") or ""),
+        _time(record, "startTimeUnixNano", "start_time"),
+        _time(record, "endTimeUnixNano", "end_time"),
+        attributes,
+        str(code) in _FAILED or error_type is not None,
+        None if error_type is None else str(error_type),
+        said or (str(message) if message else None),
     )
 
 
@@ -189,17 +189,26 @@ def _exception(record: Mapping[str, Any]) -> tuple[str | None, str | None]:
     return None, None
 
 
-def _trace_of(record: Mapping[str, Any]) -> str:
-    return _id(record, "traceId", "trace_id")
+def _ids(record: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Return the ids of a span's trace, of itself and of its parent; "" where there is none."""
+    if "spanId" in record:
+        trace, span_id, parent = record.get("traceId"), record["spanId"], record.get("parentSpanId")
+    else:
+        context = record.get("context")
+        if not isinstance(context, dict):
+            context = {
+                key: record.get(f"context.{key}") or record.get(key) for key in ("trace_id", "span_id")
+            }
+        trace, span_id = context.get("trace_id"), context.get("span_id")
+        parent = record.get("parent_id") or record.get("parent_span_id")
+    return _hex(trace), _hex(span_id), _hex(parent)
 
 
-def _id(record: Mapping[str, Any], camel: str, snake: str) -> str:
-    context = record.get("context")
-    found = record.get(camel) or record.get(snake) or record.get(f"context.{snake}")
-    if not found and isinstance(context, dict):
-        found = context.get(snake) or context.get(camel)
-    return str(found or "").removeprefix("0x")
+def _hex(given: object) -> str:
+    return str(given or "").removeprefix("0x")
 
 
-def _either(record: Mapping[str, Any], *keys: str) -> Any:
-    return next((record[key] for key in keys if record.get(key) is not None), None)
+def _time(record: Mapping[str, Any], nanoseconds: str, other: str) -> float | None:
+    if (given := record.get(nanoseconds)) is not None:
+        return int(given) / 1e9
+    return time_of(record.get(other) or record.get(f"{other}_unix_nano"))

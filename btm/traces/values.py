@@ -81,9 +81,9 @@ def time_of(value: object) -> float | None:
         return None
     if isinstance(value, str):
         try:
-            return _minute(value[:16]) + _seconds(value[16:])
+            return _minute(value[:16]) + _seconds(value[16:])  # nearly all logs have this form
         except ValueError:
-            pass  # not the form that nearly all logs have: date, time, no zone
+            pass
         try:
             moment = datetime.fromisoformat(value)
         except ValueError:
@@ -109,7 +109,7 @@ def _minute(text: str) -> float:
 
 
 def _seconds(text: str) -> float:
-    seconds = float(text[1:])
+    seconds = float(text[1:].removesuffix("Z").removesuffix("+00:00"))
     if text[0] != ":" or not 0.0 <= seconds < 60.0:
         raise ValueError("not the seconds of a time")
     return seconds

@@ -21,7 +21,7 @@ LOOKS_FOR = "lines with `type` call, report or end and a `conversation`"
 def matches(sample: Sample) -> bool:
     """Whether the log's first records are events."""
     return any(
-        record.get("type") in TYPES and isinstance(record.get("conversation"), str)
+        str(record.get("type")) in TYPES and isinstance(record.get("conversation"), str)
         for record in sample.objects
     )
 

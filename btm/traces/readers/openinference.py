@@ -18,14 +18,15 @@ from btm.traces.toolspans import OPENINFERENCE_KIND
 NAME = "openinference"
 LOOKS_FOR = "spans with the attribute `openinference.span.kind`, or with a `span_kind` beside their context"
 
+_MARKS = (OPENINFERENCE_KIND.encode(), b'"openinference":')  # flat or unfolded
+
 
 def matches(sample: Sample) -> bool:
     """Whether the log is one of spans in whose beginning the convention's own attribute comes up."""
     if not are_spans(sample):
         return False
-    return OPENINFERENCE_KIND.encode() in sample.head or any(
-        "span_kind" in record for record in sample.objects
-    )
+    mentioned = any(mark in sample.head for mark in _MARKS)
+    return mentioned or any("span_kind" in record for record in sample.objects)
 
 
 def read(log: Log) -> Iterator[Conversation | Skipped]:

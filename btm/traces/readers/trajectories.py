@@ -10,7 +10,7 @@ from btm.traces.conversation import NO_RESULT, Conversation, Skipped
 from btm.traces.layout import layout_of
 from btm.traces.records import Log, Record, digest_of
 from btm.traces.sample import Sample
-from btm.traces.trajectory import Step, Trajectory
+from btm.traces.trajectory import LOGIC, Step, Trajectory
 from btm.traces.turns import Turns, answer
 from btm.traces.values import arguments_of, time_of
 
@@ -68,8 +68,10 @@ def _add(turns: Turns, step: Step) -> None:
         time_of(extra.get("at")),
         intent=step.intent,
     )
-    flag = step.failure_type is not None if step.failure_type != "logic" else None
-    answer(slot, _result(step.response), flag if step.response or flag else None, outcome=step.outcome)
+    result, failed = _result(step.response), step.failure_type is not None
+    # The types of logic are about the agent; and a step without response or failure has not been answered.
+    silent = step.failure_type == LOGIC or (result is NO_RESULT and not failed)
+    answer(slot, result, None if silent else failed, outcome=step.outcome)
 
 
 def _result(response: Mapping[str, Any]) -> Any:
