@@ -8,7 +8,7 @@ one line, JSON-quoted, with ``<`` and ``>`` escaped, so that it can neither clos
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -16,14 +16,13 @@ import orjson
 
 from btm.model import Action, ToolCall
 from btm.plan import Level, RecoveryContext, RecoveryPlan, Step
-from btm.safe import bounded_json, printable, redact
+from btm.safe import bounded_json, printable, redact, text_of, tool_name
 
 DEFAULT_BUDGET = 300
 """Tokens that a context may take."""
 
 _ARGUMENTS_LIMIT = 600
 _DETAIL_LIMIT = 160
-_NAME_LIMIT = 80
 
 STANDING_RULES = """\
 When a tool fails you may get a note in <recovery> tags. It is written by the tool layer from what worked before.
@@ -57,15 +56,14 @@ def render(
     *,
     budget: int = DEFAULT_BUDGET,
     form: Format = Format.TAGGED,
-    refused: ToolCall | None = None,
+    remarks: Sequence[tuple[str, str]] = (),
 ) -> RecoveryContext:
     """Write ``plan`` as text of at most ``budget`` (estimated) tokens; the first line always stays whole.
 
-    ``refused`` is a call that was not run because of this plan; a line says so.
+    ``remarks`` are further lines, as label and text, that always stay.
     """
     lines = _lines(plan)
-    if refused is not None:
-        lines.insert(1, Line(0, "not run", call_text(refused)))
+    lines[1:1] = [Line(0, *remark) for remark in remarks]
     text = _layout(plan, lines, form)
     for rank in sorted({line.rank for line in lines} - {0}, reverse=True):
         while estimate_tokens(text) > budget and any(line.rank == rank for line in lines):
@@ -87,27 +85,27 @@ def estimate_tokens(text: str) -> int:
 def arguments_text(arguments: Mapping[str, Any]) -> str:
     """Return arguments as JSON on one line, with ``<`` and ``>`` escaped; huge ones are cut and marked so."""
     try:
-        text = orjson.dumps(dict(arguments), option=orjson.OPT_NON_STR_KEYS).decode()
-    except (TypeError, ValueError, RecursionError):
+        text = orjson.dumps(dict(arguments), default=_described, option=orjson.OPT_NON_STR_KEYS).decode()
+    except Exception:  # noqa: BLE001 - cycles, huge numbers, or a mapping that raises when it is read
         text = bounded_json(arguments, _ARGUMENTS_LIMIT)
     if len(text) > _ARGUMENTS_LIMIT:
         text = text[: _ARGUMENTS_LIMIT - 1] + "…"
     return _harmless(text)
 
 
+def _described(value: object) -> str:
+    return text_of(value, _ARGUMENTS_LIMIT)
+
+
 def _harmless(text: str) -> str:
-    return printable(text).replace("\n", " ").replace("<", "\\u003c").replace(">", "\\u003e")
+    return (
+        printable(text).replace("\n", " ").replace("\t", " ").replace("<", "\\u003c").replace(">", "\\u003e")
+    )
 
 
 def quoted(text: str, limit: int = _DETAIL_LIMIT) -> str:
     """Return foreign text as a JSON string that is redacted, cut and harmless."""
     return _harmless(orjson.dumps(redact(text, limit).encode("utf-8", "replace").decode()).decode())
-
-
-def tool_name(name: str) -> str:
-    """Return a tool's name as it may stand in our lines: a model can invent any name."""
-    plain = "".join(c if c.isalnum() or c in "_-./:" else "_" for c in name[:_NAME_LIMIT])
-    return plain or "?"
 
 
 # -- the lines -----------------------------------------------------------------------------------------------------
@@ -158,7 +156,7 @@ def instruction(step: Step, call: ToolCall) -> str:
         case Action.SWITCH:
             if step.offer is not None and len(step.offer.via) > 1:
                 fill += "".join(f", then {tool_name(tool)} with what it gave" for tool in step.offer.via[1:])
-            lacks = f"; it lacks {', '.join(step.lacks)}" if step.lacks else ""
+            lacks = f"; it lacks {_harmless(', '.join(step.lacks))}" if step.lacks else ""
             return f"switch to {name}{arguments}{fill}{lacks}"
         case Action.VERIFY:
             return f"verify with {name}{arguments}{fill} whether {tool_name(call.tool)} went through"
@@ -179,7 +177,8 @@ def _reasons(step: Step, plan: RecoveryPlan) -> list[str]:
     kind = plan.outcome.kind or "this error"
     belief = step.belief
     if belief is None or step.action in (Action.ESCALATE, Action.ABANDON):
-        return [plan.outcome.reason] if plan.outcome.silent and plan.outcome.reason else []
+        # A classifier's reason names fields of the result, which are the tool's words.
+        return [_harmless(redact(plan.outcome.reason))] if plan.outcome.silent and plan.outcome.reason else []
     low, high = belief.interval()
     place = f"chance {belief.mean:.2f} (95 % {low:.2f} to {high:.2f})"
     if belief.n >= 0.5:
@@ -196,7 +195,8 @@ def _chance(step: Step) -> str:
 def _tried(plan: RecoveryPlan) -> list[str]:
     said: list[str] = []
     for attempt in plan.tried[-4:]:
-        target = f" {tool_name(attempt.key.target)}" if attempt.key.target else ""
+        tools = [tool_name(tool) for tool in attempt.key.target.split(" > ") if tool]
+        target = f" {' then '.join(tools)}" if tools else ""
         said.append(f"{attempt.key.action}{target}: {'answered' if attempt.success else attempt.failed_as}")
     return said
 

@@ -7,6 +7,7 @@ drivers here are the only twins: one for functions that return, one for function
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -94,48 +95,52 @@ def is_control_flow(error: BaseException) -> bool:
     """Whether an exception is a framework's signal and not a failure: it passes untouched and teaches nothing."""
     if not isinstance(error, Exception):
         return True
+    if (
+        getattr(error, "_langgraph_invalid_resume", False) is True
+    ):  # the person's answer is wrong, not the tool
+        return True
     return any(f"{c.__module__}.{c.__qualname__}" in _CONTROL_FLOW for c in type(error).__mro__)
 
 
 def drive(steps: Steps, invoke: Invoker, sleep: Callable[[float], None]) -> Handled:
     """Carry out what ``steps`` asks for with functions that return."""
     reply: Reply | None = None
-    while True:
-        try:
-            request = steps.send(reply)
-        except StopIteration as stop:
-            handled: Handled = stop.value
-            return handled
-        if isinstance(request, Wait):
-            sleep(request.seconds)
-            reply = None
-            continue
-        try:
-            reply = Reply(invoke(request.call.tool, request.call.arguments))
-        except Exception as error:
-            if is_control_flow(error):
-                steps.close()
-                raise
-            reply = Reply(error=error)
+    with closing(steps):  # whatever interrupts a tool or a wait ends the steps as well
+        while True:
+            try:
+                request = steps.send(reply)
+            except StopIteration as stop:
+                handled: Handled = stop.value
+                return handled
+            if isinstance(request, Wait):
+                sleep(request.seconds)
+                reply = None
+                continue
+            try:
+                reply = Reply(invoke(request.call.tool, request.call.arguments))
+            except Exception as error:
+                if is_control_flow(error):
+                    raise
+                reply = Reply(error=error)
 
 
 async def adrive(steps: Steps, invoke: AsyncInvoker, sleep: Callable[[float], Awaitable[None]]) -> Handled:
     """Carry out what ``steps`` asks for with functions that must be awaited."""
     reply: Reply | None = None
-    while True:
-        try:
-            request = steps.send(reply)
-        except StopIteration as stop:
-            handled: Handled = stop.value
-            return handled
-        if isinstance(request, Wait):
-            await sleep(request.seconds)
-            reply = None
-            continue
-        try:
-            reply = Reply(await invoke(request.call.tool, request.call.arguments))
-        except Exception as error:
-            if is_control_flow(error):
-                steps.close()
-                raise
-            reply = Reply(error=error)
+    with closing(steps):
+        while True:
+            try:
+                request = steps.send(reply)
+            except StopIteration as stop:
+                handled: Handled = stop.value
+                return handled
+            if isinstance(request, Wait):
+                await sleep(request.seconds)
+                reply = None
+                continue
+            try:
+                reply = Reply(await invoke(request.call.tool, request.call.arguments))
+            except Exception as error:
+                if is_control_flow(error):
+                    raise
+                reply = Reply(error=error)

@@ -8,16 +8,15 @@ from btm.model import Effect
 
 READ_VERBS = frozenset(
     (
-        "analyse", "analyze", "browse", "calc", "calculate", "check", "compare", "compute", "count",
-        "describe", "detect", "diff", "display", "estimate", "exists", "explain", "fetch", "filter",
-        "find", "get", "has", "help", "inspect", "is", "list", "locate", "look", "lookup", "ls",
-        "monitor", "peek", "ping", "preview", "print", "query", "quote", "read", "retrieve", "scan",
-        "search", "select", "show", "stat", "status", "summarize", "test", "think", "track",
-        "translate", "validate", "verify", "view", "watch", "whoami", "cat", "convert", "grep", "head",
-        "pwd", "tail", "tree", "wc",
+        "analyse", "analyze", "browse", "calc", "calculate", "cat", "check", "compare", "compute",
+        "count", "describe", "detect", "diff", "display", "estimate", "exists", "explain", "fetch",
+        "filter", "find", "geocode", "get", "grep", "has", "head", "help", "inspect", "is", "list",
+        "locate", "look", "lookup", "ls", "peek", "ping", "preview", "pwd", "query", "read",
+        "retrieve", "scan", "search", "show", "stat", "status", "summarize", "tail", "think",
+        "translate", "tree", "validate", "verify", "view", "wc", "whoami",
     )
 )  # fmt: skip
-"""First words of names whose tools only look. ``cd`` is left out: it moves the place where later calls act."""
+"""Verbs of tools that only look. Left out is what may also do something: track, watch, select, print, convert, cd."""
 
 _WRITE_WORDS = frozenset(
     (
@@ -43,12 +42,15 @@ def guess_effect(name: str) -> Effect:
     """Guess a tool's effect from its name: a reading verb in front means a read, anything else a write.
 
     The careful assumption is the write: a read taken for a write costs a verification, a write taken for a read
-    may happen twice. A name with a writing verb after its reading one ("check_and_update") is a write; the verb of
-    the last dotted part counts ("OrderApi.get_order"). A "find_or_create" is a write.
+    may happen twice. A word before the verb may be a namespace ("github_list_issues"), unless it is a writing verb
+    itself ("book_list"); the last dotted part counts ("OrderApi.get_order"). A name that joins a writing verb to its
+    reading one is a write ("find_or_create"), and so are check-ins and check-outs.
     """
     tail = re.split(r"[./:]|__", name)[-1]
     words = name_words(tail) or name_words(name)
-    if not words or words[0] not in READ_VERBS:
+    if len(words) > 1 and words[0] not in READ_VERBS | _WRITE_WORDS:
+        words = words[1:]
+    if not words or words[0] not in READ_VERBS or words[:2] in (("check", "in"), ("check", "out")):
         return Effect.WRITE
     joined = any(word in ("and", "or", "then") for word in words)
     return Effect.WRITE if joined and any(word in _WRITE_WORDS for word in words[1:]) else Effect.READ

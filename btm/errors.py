@@ -9,7 +9,7 @@
     ├── TemplateError          an expression or template of an authored file failed while it ran
     ├── TraceError             a log cannot be read
     │   └── UnknownFormatError
-    ├── StoreError             the database cannot be opened, or is of a version this btm does not know
+    ├── StoreError             the database cannot be opened or used, or is of a version this btm does not know
     ├── RefusedCallError       guard or act mode refused a call that a policy forbids; the text is the recovery context
     ├── EvaluationError        an unknown domain, arm, scenario or task
     └── MissingExtraError      an optional package is absent; the message says how to install it
@@ -82,7 +82,7 @@ class UnknownFormatError(TraceError):
 
 
 class StoreError(BTMError):
-    """The database cannot be opened, or was written by a version of btm that this one does not know."""
+    """The database cannot be opened or used, or was written by a version of btm that this one does not know."""
 
 
 class RefusedCallError(BTMError):

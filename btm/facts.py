@@ -7,6 +7,7 @@ not say which ``order_id`` is meant, so its fields are passed over.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from btm.fallback.values import plain
@@ -46,14 +47,16 @@ class Facts:
     def _read(self) -> None:
         unread, self._unread = self._unread, []
         for tool, arguments, result in unread:
-            for name, value in _fields(arguments, 0, [_MAX_VALUES]):
-                self._put(name, value)
-            try:
-                value = plain(result)
-            except Exception:  # noqa: BLE001 - a tool's own object may raise anything; then it shows no values
-                value = None
+            self._read_one(arguments)
+            value = _plain(result)
             if _is_scalar(value):
                 self._put(tool, value)
+            self._read_one(value)
+
+    def _read_one(self, value: Any) -> None:
+        with suppress(
+            Exception
+        ):  # a mapping of the caller's own may raise anything; what was read before counts
             for name, inner in _fields(value, 0, [_MAX_VALUES]):
                 self._put(name, inner)
 
@@ -63,6 +66,12 @@ class Facts:
         elif len(self._known) >= _MAX_NAMES:
             del self._known[next(iter(self._known))]
         self._known[name] = value
+
+
+def _plain(result: Any) -> Any:
+    with suppress(Exception):  # a tool's own object may raise anything; then it shows no values
+        return plain(result)
+    return None
 
 
 def _is_scalar(value: Any) -> bool:

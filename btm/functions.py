@@ -10,7 +10,7 @@ from typing import Any
 def binder(function: Callable[..., Any]) -> Callable[..., dict[str, Any]]:
     """Return a function that turns a call's arguments into a mapping by parameter name.
 
-    Arguments that do not fit are given as ``{"args": [...], ...}``: the function itself says what is wrong with them.
+    Arguments that do not fit are kept as they came (see :class:`Misfit`): the function itself says what is wrong.
     """
     signature = inspect.signature(function)
 
@@ -18,9 +18,17 @@ def binder(function: Callable[..., Any]) -> Callable[..., dict[str, Any]]:
         try:
             return dict(signature.bind(*args, **kwargs).arguments)
         except TypeError:
-            return {"args": list(args), **kwargs} if args else dict(kwargs)
+            return Misfit(args, kwargs)
 
     return bind
+
+
+class Misfit(dict[str, Any]):
+    """Arguments that do not fit a function's parameters, as ``{"args": [...], ...}`` for whoever looks at them."""
+
+    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        super().__init__({"args": list(args), **kwargs} if args else kwargs)
+        self.positional, self.named = args, kwargs
 
 
 def apply(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
@@ -28,18 +36,11 @@ def apply(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
 
     Raises whatever the function raises; TypeError, as Python words it, for arguments that do not fit.
     """
+    if isinstance(arguments, Misfit):
+        return function(*arguments.positional, **arguments.named)
     signature = inspect.signature(function)
     bound = signature.bind_partial()
-    unknown = {}
-    for name, value in arguments.items():
-        if name in signature.parameters:
-            bound.arguments[name] = value
-        else:
-            unknown[name] = value
-    if "args" in unknown and isinstance(unknown["args"], list):
-        return function(*unknown.pop("args"), **unknown)
     # Parameters must stand in the order of the signature for args and kwargs to come apart rightly.
-    ordered = {name: bound.arguments[name] for name in signature.parameters if name in bound.arguments}
-    bound.arguments.clear()
-    bound.arguments.update(ordered)
+    bound.arguments.update({name: arguments[name] for name in signature.parameters if name in arguments})
+    unknown = {name: value for name, value in arguments.items() if name not in signature.parameters}
     return function(*bound.args, **{**bound.kwargs, **unknown})

@@ -15,6 +15,8 @@ The rules of attribution:
   the same effect, counts as a switch to it.
 * One call answers one incident: the closest match, the newest of equals. If that incident belongs to a substitute
   that failed in turn, the incidents above it are answered with it.
+* A write stays in doubt until someone looks: failing again in another way, or through a substitute that may have
+  done it, does not settle whether it happened.
 * Calls that match nothing are the agent's own detours. An incident is abandoned when ``PATIENCE`` calls began after
   its latest attempt, or the conversation ends; nothing is learned about what was not tried.
 """
@@ -22,7 +24,7 @@ The rules of attribution:
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from btm.model import (
     Action,
@@ -34,72 +36,31 @@ from btm.model import (
     Outcome,
     ToolCall,
 )
+from btm.relations import Relations
 
 PATIENCE = 20
 """Calls after its latest attempt for which an incident stays open."""
 
+_MAX_ATTEMPTS = 64  # kept of one incident: an agent in a loop must not fill the memory
+_MAX_FINGERPRINTS = 64
+
 _PRIORITY = (Action.RETRY, Action.REPAIR, Action.VERIFY, Action.SWITCH, Action.REVISE)
 
 
-class StandIn(NamedTuple):
-    """A substitute's name in the evidence, and whether this call completes it (of two in a row, the second does)."""
+class Match(NamedTuple):
+    """A call as an attempt on an incident.
 
-    target: str
-    complete: bool = True
+    ``unsure`` says that a substitute which changes things failed and may have done so all the same; ``guessed`` that
+    only the order of calls speaks for the match, not the map.
+    """
 
-
-class Relations(Protocol):
-    """What the tracker asks of a fallback map. ``failed`` is a call that failed, ``call`` a later one."""
-
-    def knows(self, tool: str) -> bool:
-        """Whether the map says anything about ``tool``."""
-
-    def stands_in(self, failed: ToolCall, call: ToolCall) -> StandIn | None:
-        """What ``call`` is worth as a substitute that the map offers in place of ``failed``, if it is one."""
-
-    def repairs(self, failed: ToolCall, call: ToolCall) -> bool:
-        """Whether ``call`` may repair what made ``failed`` fail."""
-
-    def verifies(self, failed: ToolCall, call: ToolCall) -> bool:
-        """Whether ``call`` is the read that shows what the write ``failed`` did."""
-
-    def done(self, failed: ToolCall, result: Any) -> bool | None:
-        """Whether a verifying read's ``result`` shows that the write happened; None when it cannot be told."""
-
-    def escalates(self, tool: str) -> bool:
-        """Whether ``tool`` hands over to a human."""
+    action: Action
+    target: str = ""
+    unsure: bool = False
+    guessed: bool = False
 
 
-class NoRelations:
-    """The relations of a map that says nothing."""
-
-    def knows(self, tool: str) -> bool:  # noqa: ARG002
-        """No tool is known."""
-        return False
-
-    def stands_in(self, failed: ToolCall, call: ToolCall) -> StandIn | None:  # noqa: ARG002
-        """No tool has a substitute."""
-        return None
-
-    def repairs(self, failed: ToolCall, call: ToolCall) -> bool:  # noqa: ARG002
-        """No tool has a repair."""
-        return False
-
-    def verifies(self, failed: ToolCall, call: ToolCall) -> bool:  # noqa: ARG002
-        """No write can be verified."""
-        return False
-
-    def done(self, failed: ToolCall, result: Any) -> bool | None:  # noqa: ARG002
-        """It cannot be told."""
-        return None
-
-    def escalates(self, tool: str) -> bool:  # noqa: ARG002
-        """No tool escalates."""
-        return False
-
-
-@dataclass(frozen=True, slots=True)
-class Ticket:
+class Ticket(NamedTuple):
     """A call that has begun: its fingerprint, its place in the order, and the incidents open at that moment."""
 
     call: ToolCall
@@ -108,8 +69,7 @@ class Ticket:
     eligible: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Observation:
+class Observation(NamedTuple):
     """What one finished call taught. ``incident`` is the one a failed call now belongs to."""
 
     attempts: tuple[Attempt, ...] = ()
@@ -118,8 +78,7 @@ class Observation:
     closed: tuple[Incident, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Ending:
+class _Ending(NamedTuple):
     """How and when a call ended."""
 
     ticket: Ticket
@@ -134,7 +93,7 @@ class _Open:
     """The tracker's own notes about an open incident."""
 
     incident: Incident
-    fingerprints: set[str] = field(default_factory=set)
+    fingerprints: dict[str, None] = field(default_factory=dict)  # of the calls that failed, oldest first
     repaired_by: str = ""
     last_sequence: int = 0
 
@@ -165,10 +124,19 @@ class ConversationTracker:
 
     def incident_of(self, fingerprint: str, tool: str) -> Incident | None:
         """Return the newest open incident that the same call (tool and arguments) belongs to."""
-        for note in reversed(self._open.values()):
-            if note.incident.tool == tool and fingerprint in note.fingerprints:
-                return note.incident
-        return None
+        note = self._note_of(fingerprint, tool)
+        return note.incident if note else None
+
+    def would_answer(self, call: ToolCall, fingerprint: str) -> tuple[Incident, Action] | None:
+        """Return the open incident on which ``call`` would be an attempt for certain, and as which action.
+
+        Other arguments (a revise) or the mere order of calls say too little about a call that was not made yet.
+        """
+        ticket = Ticket(call, fingerprint, self._sequence + 1, frozenset(self._open))
+        found = self._best(ticket, ok=False)
+        if found is None or found[1].action is Action.REVISE or found[1].guessed:
+            return None
+        return found[0].incident, found[1].action
 
     def finish(
         self,
@@ -184,18 +152,21 @@ class ConversationTracker:
         closed = list(self._expire(ticket.sequence, at))
         if outcome.ok and self._relations.escalates(ticket.call.tool):
             return self._escalated(ending, closed)
-        answered = self._answered(ticket, outcome)
+        answered = self._answered(ticket, outcome.ok)
         attempts: list[Attempt] = []
-        for note, action, target in answered:
-            attempts.append(self._attempt(note, action, target, ending))
-            closed += self._settle(note, action, ending)
+        for note, match in answered:
+            attempts.append(self._attempt(note, match, ending))
+            if (
+                note.incident.incident_id in self._open
+            ):  # one call can settle an incident through the one below it
+                closed += self._settle(note, match, ending)
         if not answered and outcome.ok:
             self._note_repair(ticket)
         if outcome.ok:
             if ticket.call.effect is Effect.WRITE:
                 self._note_change()
             return Observation(tuple(attempts), closed=tuple(closed))
-        own = next((note for note, _, _ in answered if note.incident.tool == ticket.call.tool), None)
+        own = next((note for note, _ in answered if note.incident.tool == ticket.call.tool), None)
         opened = own is None
         if own is None:
             parent = answered[0][0].incident.incident_id if answered else ""
@@ -211,48 +182,51 @@ class ConversationTracker:
 
     # -- attribution --------------------------------------------------------------------------------------------
 
-    def _answered(self, ticket: Ticket, outcome: Outcome) -> list[tuple[_Open, Action, str]]:
+    def _answered(self, ticket: Ticket, ok: bool) -> list[tuple[_Open, Match]]:
         """Return the incident this call answers, then those above it that it answers too."""
-        best: tuple[int, _Open, Action, str] | None = None
-        for incident_id, note in reversed(self._open.items()):
-            relation = self._relation(note, ticket, outcome) if incident_id in ticket.eligible else None
-            if relation is None:
-                continue
-            rank = _PRIORITY.index(relation[0])
-            if best is None or rank < best[0]:
-                best = (rank, note, *relation)
+        best = self._best(ticket, ok)
         if best is None:
             return []
-        found = [best[1:]]
-        parent = self._open.get(best[1].incident.parent_id)
+        found = [best]
+        parent = self._open.get(best[0].incident.parent_id)
         while parent is not None:
-            relation = self._relation(parent, ticket, outcome)
-            if relation is not None:
-                found.append((parent, *relation))
+            match = self._match(parent, ticket, ok)
+            if match is not None:
+                found.append((parent, match))
             parent = self._open.get(parent.incident.parent_id)
         return found
 
-    def _relation(self, note: _Open, ticket: Ticket, outcome: Outcome) -> tuple[Action, str] | None:
+    def _best(self, ticket: Ticket, ok: bool) -> tuple[_Open, Match] | None:
+        """Return the closest match among the incidents that were open when the call began, the newest of equals."""
+        matches = (
+            (note, match)
+            for incident_id, note in reversed(self._open.items())
+            if incident_id in ticket.eligible and (match := self._match(note, ticket, ok)) is not None
+        )
+        return min(matches, key=lambda found: _PRIORITY.index(found[1].action), default=None)
+
+    def _match(self, note: _Open, ticket: Ticket, ok: bool) -> Match | None:
         incident, call = note.incident, ticket.call
         if call.tool == incident.tool:
             if ticket.fingerprint in note.fingerprints:
-                return (Action.REPAIR, note.repaired_by) if note.repaired_by else (Action.RETRY, "")
-            return (Action.REVISE, "") if incident.kind.arguments_at_fault else None
+                return Match(Action.REPAIR, note.repaired_by) if note.repaired_by else Match(Action.RETRY)
+            return Match(Action.REVISE) if incident.kind.arguments_at_fault else None
         if incident.outcome.ambiguous and self._relations.verifies(incident.call, call):
-            return Action.VERIFY, call.tool
+            return Match(Action.VERIFY, call.tool)
         stand_in = self._relations.stands_in(incident.call, call)
         if stand_in is not None:
-            # The first of two calls in a row only counts when it fails: then the substitute has failed.
-            return (Action.SWITCH, stand_in.target) if stand_in.complete or not outcome.ok else None
+            if ok and not stand_in.complete:
+                return None  # the first of two calls in a row only counts when it fails: then the substitute failed
+            return Match(Action.SWITCH, stand_in.target, unsure=stand_in.underway)
         if self._relations.repairs(incident.call, call):
-            return None if outcome.ok else (Action.REPAIR, call.tool)
+            return None if ok else Match(Action.REPAIR, call.tool)
         if self._relations.knows(incident.tool) or call.effect is not incident.call.effect:
             return None
         is_next = ticket.sequence == note.last_sequence + 1
-        return (Action.SWITCH, call.tool) if is_next else None
+        return Match(Action.SWITCH, call.tool, guessed=True) if is_next else None
 
-    def _attempt(self, note: _Open, action: Action, target: str, ending: _Ending) -> Attempt:
-        incident, outcome = note.incident, ending.outcome
+    def _attempt(self, note: _Open, match: Match, ending: _Ending) -> Attempt:
+        incident, outcome, (action, target, *_) = note.incident, ending.outcome, match
         key = EvidenceKey(incident.tool, incident.kind, action, target, incident.next_ordinal(action, target))
         attempt = Attempt(
             incident_id=incident.incident_id,
@@ -263,39 +237,68 @@ class ConversationTracker:
             latency_s=ending.latency_s,
             failed_as=outcome.kind,
         )
-        note.incident = replace(incident, attempts=(*incident.attempts, attempt))
-        note.last_sequence = ending.ticket.sequence
+        note.incident = replace(incident, attempts=(*incident.attempts[1 - _MAX_ATTEMPTS :], attempt))
+        note.last_sequence = max(note.last_sequence, ending.ticket.sequence)
         return attempt
 
-    def _settle(self, note: _Open, action: Action, ending: _Ending) -> list[Incident]:
+    def _settle(self, note: _Open, match: Match, ending: _Ending) -> list[Incident]:
         """Apply an attempt's outcome to its incident; return what that closes."""
-        outcome = ending.outcome
-        if ending.ticket.call.tool == note.incident.tool and outcome.kind is not None:
-            note.fingerprints.add(ending.ticket.fingerprint)
-            note.repaired_by = ""
-            note.incident = replace(
-                note.incident,
-                call=ending.ticket.call,
-                kind=outcome.kind,
-                outcome=outcome,
-                happened=None,
-                changed=False,
-            )
-        if action is Action.VERIFY and outcome.ok:
-            happened = self._relations.done(note.incident.call, ending.result)
-            note.incident = replace(note.incident, happened=happened)
-        if outcome.ok and (action is not Action.VERIFY or note.incident.happened):
+        outcome, call = ending.outcome, ending.ticket.call
+        if not outcome.ok:
+            if call.tool == note.incident.tool:
+                self._failed_again(note, ending.ticket, outcome)
+            elif match.action is Action.SWITCH and not match.guessed:
+                unsure = match.unsure or (outcome.ambiguous and call.effect is Effect.WRITE)
+                if unsure:  # what was wanted may have been done by the substitute
+                    note.incident = _in_doubt(note.incident)
+            return []
+        if match.action is not Action.VERIFY:
             return self._close(note, IncidentState.RESOLVED, ending.at)
-        return []
+        happened = self._relations.done(note.incident.call, ending.result)
+        note.incident = replace(note.incident, happened=happened)
+        return self._fulfilled(note, ending.at) if happened else []
+
+    def _fulfilled(self, note: _Open, at: float) -> list[Incident]:
+        """Close an incident whose write turned out to have happened, and those that it was a substitute for."""
+        closed = self._close(note, IncidentState.RESOLVED, at)
+        above = self._open.get(note.incident.parent_id)
+        if above is not None and self._relations.stands_in(above.incident.call, note.incident.call):
+            closed += self._fulfilled(above, at)
+        return closed
 
     # -- opening and closing ------------------------------------------------------------------------------------
 
+    def _note_of(self, fingerprint: str, tool: str) -> _Open | None:
+        for note in reversed(self._open.values()):
+            if note.incident.tool == tool and fingerprint in note.fingerprints:
+                return note
+        return None
+
+    def _failed_again(self, note: _Open, ticket: Ticket, outcome: Outcome) -> None:
+        """Take in a further failure of the failed tool itself."""
+        assert outcome.kind is not None  # noqa: S101 - only failures come here
+        unsure = note.incident.uncertain_write
+        note.fingerprints[ticket.fingerprint] = None
+        if len(note.fingerprints) > _MAX_FINGERPRINTS:
+            del note.fingerprints[next(iter(note.fingerprints))]
+        note.repaired_by = ""
+        latest = replace(
+            note.incident,
+            call=ticket.call,
+            kind=outcome.kind,
+            outcome=outcome,
+            happened=None,
+            changed=False,
+        )
+        note.incident = _in_doubt(latest) if unsure else latest
+
     def _join_or_open(self, ticket: Ticket, outcome: Outcome, at: float, parent: str) -> _Open:
         """Open an incident, unless the same call already failed in parallel: then it is the same one."""
-        for note in self._open.values():
-            if note.incident.tool == ticket.call.tool and ticket.fingerprint in note.fingerprints:
-                return note
         assert outcome.kind is not None  # noqa: S101 - only failures open incidents
+        note = self._note_of(ticket.fingerprint, ticket.call.tool)
+        if note is not None:
+            self._failed_again(note, ticket, outcome)
+            return note
         incident = Incident(
             incident_id=f"{self.conversation}/{ticket.call.call_id}",
             conversation=self.conversation,
@@ -305,7 +308,7 @@ class ConversationTracker:
             opened_at=at,
             parent_id=parent,
         )
-        note = _Open(incident, {ticket.fingerprint}, last_sequence=ticket.sequence)
+        note = _Open(incident, {ticket.fingerprint: None}, last_sequence=ticket.sequence)
         self._open[incident.incident_id] = note
         return note
 
@@ -329,7 +332,7 @@ class ConversationTracker:
         attempts: tuple[Attempt, ...] = ()
         if self._open:
             newest = list(self._open.values())[-1]
-            attempts = (self._attempt(newest, Action.ESCALATE, ending.ticket.call.tool, ending),)
+            attempts = (self._attempt(newest, Match(Action.ESCALATE, ending.ticket.call.tool), ending),)
         while self._open:
             closed += self._close(next(iter(self._open.values())), IncidentState.ESCALATED, ending.at)
         return Observation(attempts, closed=tuple(closed))
@@ -351,3 +354,8 @@ class ConversationTracker:
             if sequence - note.last_sequence > PATIENCE and note.incident.incident_id in self._open:
                 closed += self._close(note, IncidentState.ABANDONED, at)
         return closed
+
+
+def _in_doubt(incident: Incident) -> Incident:
+    """Return an incident whose write may have happened, as far as anyone knows."""
+    return replace(incident, outcome=replace(incident.outcome, ambiguous=True), happened=None)

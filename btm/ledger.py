@@ -9,15 +9,15 @@ import logging
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from btm.driving import Reply
 from btm.facts import Facts
 from btm.fallback import FallbackMap
 from btm.health import Health
 from btm.incidents import ConversationTracker, Observation, Ticket
-from btm.model import Attempt, EvidenceKey, Incident, Outcome, ToolCall
+from btm.model import Action, Attempt, Effect, EvidenceKey, Incident, Outcome, ToolCall
 from btm.offers import MapRelations
 from btm.outcomes import outcome_of
 from btm.posterior import BetaPosterior, Decay, Evidence, Priors
@@ -55,18 +55,15 @@ class _Conversation:
     confirmed: set[str] = field(default_factory=set)
 
 
-@dataclass(frozen=True, slots=True)
-class Begun:
-    """A call that has begun. ``repeated`` marks one whose id was finished before: it teaches nothing."""
+class Begun(NamedTuple):
+    """A call that has begun. It has no ticket when its id was finished before: then it teaches nothing."""
 
     call: ToolCall
-    ticket: Ticket
+    ticket: Ticket | None
     started_at: float
-    repeated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Lesson:
+class Lesson(NamedTuple):
     """What came of a call: its outcome, and the open incident it belongs to if it failed."""
 
     outcome: Outcome
@@ -108,17 +105,18 @@ class Ledger:
         """Note that a call begins."""
         print_ = fingerprint(call.tool, call.arguments, self._key)
         now = self._clock()
-        call = call if call.at else replace(call, at=now)
         with self._lock:
             conversation = self._conversation(call.conversation)
-            repeated = call.call_id in conversation.finished
-            return Begun(call, conversation.tracker.begin(call, print_), now, repeated)
+            if call.call_id in conversation.finished:
+                return Begun(call, None, now)
+            return Begun(call, conversation.tracker.begin(call, print_), now)
 
     def finish(self, begun: Begun, reply: Reply) -> Lesson:
         """Take in what came of a call: name it, give credit, note values, hand it to the writer."""
         call, now = begun.call, self._clock()
         outcome = outcome_of(call, reply.result, reply.error, self._map, now=now)
-        if begun.repeated:
+        ticket = begun.ticket
+        if ticket is None:
             return Lesson(outcome, self.incident_for(call))
         with self._lock:
             conversation = self._conversation(call.conversation)
@@ -128,29 +126,40 @@ class Ledger:
             if len(conversation.finished) > _MAX_FINISHED:
                 conversation.finished.popitem(last=False)
             observation = conversation.tracker.finish(
-                begun.ticket, outcome, at=now, latency_s=now - begun.started_at, result=reply.result
+                ticket, outcome, at=now, latency_s=now - begun.started_at, result=reply.result
             )
+            self._keep_weights_small(now)
             self._learn(observation.attempts)
             self._health.record(call.tool, outcome.ok, now)
             if outcome.ok and self._map.tools:
                 conversation.facts.note(call.tool, call.arguments, reply.result)
+                if call.effect is Effect.WRITE:
+                    conversation.reads.clear()  # what was read before a write may rightly read otherwise now
                 self._remember_read(conversation, begun, reply.result)
-        self._emit(self._event(begun, outcome, observation, now))
+            # Under the lock, so that events are written in the order in which they were learned.
+            self._emit(self._event(begun, ticket, outcome, observation, now))
         return Lesson(outcome, observation.incident)
+
+    def _keep_weights_small(self, now: float) -> None:
+        if self._decay.overdue(now):
+            self._evidence.rescale(self._decay.scale(now))
+            self._decay = Decay(self._decay.half_life_s, now)
 
     def _learn(self, attempts: Iterable[Attempt], sign: float = 1.0) -> None:
         for attempt in attempts:
             weight = sign * self._decay.weight(attempt.at)
             self._evidence.add(attempt.key, weight * attempt.success, weight * (not attempt.success))
 
-    def _event(self, begun: Begun, outcome: Outcome, observation: Observation, now: float) -> CallEvent:
+    def _event(
+        self, begun: Begun, ticket: Ticket, outcome: Outcome, observation: Observation, now: float
+    ) -> CallEvent:
         changed = (observation.incident,) if observation.incident is not None else ()
         arguments = None
         if self._store_arguments:
             arguments = redact(bounded_json(begun.call.arguments, _ARGUMENTS_LIMIT), _ARGUMENTS_LIMIT)
         return CallEvent(
             call=begun.call,
-            fingerprint=begun.ticket.fingerprint,
+            fingerprint=ticket.fingerprint,
             outcome=outcome,
             ended_at=now,
             latency_s=now - begun.started_at,
@@ -177,8 +186,8 @@ class Ledger:
         with self._lock:
             conversation = self._conversations.pop(name, None)
             closed = conversation.tracker.end(self._clock()) if conversation else ()
-        if closed:
-            self._emit(IncidentEvent(closed))
+            if closed:
+                self._emit(IncidentEvent(closed))
 
     def end_all(self) -> None:
         """End every conversation."""
@@ -204,6 +213,15 @@ class Ledger:
         print_ = fingerprint(call.tool, call.arguments, self._key)
         with self._lock:
             return self._conversation(call.conversation).tracker.incident_of(print_, call.tool)
+
+    def would_answer(self, call: ToolCall) -> tuple[Incident, Action] | None:
+        """Return the open incident on which a call that was not made yet would be an attempt, and as which action."""
+        with self._lock:
+            conversation = self._conversations.get(call.conversation)
+            if conversation is None or not conversation.tracker.open_incidents:
+                return None
+            print_ = fingerprint(call.tool, call.arguments, self._key)
+            return conversation.tracker.would_answer(call, print_)
 
     # -- second sources ---------------------------------------------------------------------------------------------
 
@@ -240,8 +258,12 @@ class Ledger:
             tracker = self._conversation(read.call.conversation).tracker
             print_ = fingerprint(read.call.tool, read.call.arguments, self._key)
             incident = tracker.suspect(read.call, print_, outcome, self._clock())
-        self._emit(IncidentEvent((incident,)))
+            self._emit(IncidentEvent((incident,)))
         return incident
+
+    def after_fork(self) -> None:
+        """Give a forked child a lock of its own: the parent's may be held by a thread that the child does not have."""
+        self._lock = threading.RLock()
 
     # -- numbers ----------------------------------------------------------------------------------------------------
 

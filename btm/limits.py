@@ -95,6 +95,11 @@ class Limits:
             _log.warning("noting a late answer of %s failed", tool, exc_info=True)
 
 
+def log_late(tool: str, _: Mapping[str, Any], reply: Reply) -> None:
+    """Note a late answer in the log, for callers that have no other place for it."""
+    _log.warning("%s, a write, %s after its time limit", tool, "failed" if reply.error else "went through")
+
+
 _left: set[asyncio.Task[Any]] = set()
 
 
@@ -122,7 +127,9 @@ class _Running:
         self._lock = threading.Lock()
         self._callback: Callable[[Reply], None] | None = None
         context = contextvars.copy_context()
-        threading.Thread(target=context.run, args=(self._run, invoke), name=f"btm-{tool}", daemon=True).start()
+        threading.Thread(
+            target=context.run, args=(self._run, invoke), name=f"btm-{tool}", daemon=True
+        ).start()
 
     def _run(self, invoke: Invoker) -> None:
         try:

@@ -9,31 +9,40 @@ import inspect
 import itertools
 import logging
 import math
+import os
 import random
 import secrets
 import time
+import weakref
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, ParamSpec, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, cast
 
+from btm.classify.ambiguity import is_ambiguous
+from btm.classify.finding import Finding
 from btm.context import DEFAULT_BUDGET, Format, render
 from btm.driving import AsyncInvoker, Handled, Invoker, Reply, adrive, drive
 from btm.effects import guess_effect
+from btm.failsafe import safely
 from btm.fallback import FallbackMap
 from btm.functions import apply, binder
 from btm.ledger import Begun, BeliefModel, Ledger
-from btm.model import Effect, ErrorKind, EvidenceKey, Incident, Mode, Outcome, ToolCall
+from btm.limits import Limits, log_late
+from btm.model import Effect, ErrorKind, EvidenceKey, Family, Incident, Mode, Outcome, ToolCall
 from btm.plan import RecoveryContext
 from btm.planner import Planner, Settings
 from btm.policy import Policies
 from btm.posterior import BetaPosterior, flat, pooled, unlearned
-from btm.recovery import Recovery, safely
+from btm.recovery import Recovery
 from btm.store import CallEvent, Store
 from btm.store.sql import SqlStore
 from btm.store.writer import WriteBehind
+
+if TYPE_CHECKING:
+    from btm.adapters.chat_completions import ChatLoop
 
 _log = logging.getLogger("btm")
 _conversation: contextvars.ContextVar[str] = contextvars.ContextVar("btm_conversation", default="")
@@ -63,6 +72,7 @@ class ToolMemory:
         explore: random.Random | None = None,
         clock: Callable[[], float] = time.time,
         sleep: Callable[[float], None] = time.sleep,
+        asleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         rng: random.Random | None = None,
         budget_tokens: int = DEFAULT_BUDGET,
         form: Format = Format.TAGGED,
@@ -71,7 +81,7 @@ class ToolMemory:
         self.mode = Mode(mode)
         self.fallback_map = fallback_map
         self.policies = policies
-        self._clock, self._sleep = clock, sleep
+        self._clock, self._sleep, self._asleep = clock, sleep, asleep
         self._store = store
         self._planner = Planner(policies, settings or Settings(), explore)
         self._writer = WriteBehind(store, self._retract)
@@ -88,9 +98,11 @@ class ToolMemory:
         self._run = f"{rng.getrandbits(48):012x}"
         self._numbers = itertools.count(1)
         self._functions: dict[str, Callable[..., Any]] = {}
+        self._timeouts: dict[str, float] = {}
         self._recovery = Recovery(
             self._ledger, fallback_map, self._planner, self.mode, budget_tokens, form, jitter=rng
         )
+        _memories.add(self)
 
     @classmethod
     def open(
@@ -101,6 +113,7 @@ class ToolMemory:
         policies: str | Path | Policies = "default",
         mode: Mode | str = Mode.ADVISE,
         half_life_s: float | None = None,
+        hash_key: bytes | None = None,
         clock: Callable[[], float] = time.time,
         **options: Any,
     ) -> Self:
@@ -108,7 +121,8 @@ class ToolMemory:
 
         ``fallback_map`` and ``policies`` are a path, the name of a shipped file, or loaded ones. Evidence counts half
         after ``half_life_s`` seconds (``math.inf``: never forgotten; default: the database's own, thirty days for a
-        new one). ``options`` are those of the constructor.
+        new one). ``hash_key`` is the secret under which a new database names arguments (default: a random one); with
+        it, a clock and a generator given, two equal runs leave equal databases. ``options`` are those of the constructor.
 
         Raises :class:`~btm.errors.FallbackMapError` or :class:`~btm.errors.PolicyError` for a wrong authored file, and
         :class:`~btm.errors.StoreError` for a database that cannot be used.
@@ -119,7 +133,7 @@ class ToolMemory:
             fallback_map = FallbackMap.load(fallback_map)
         if not isinstance(policies, Policies):
             policies = Policies.load(policies)
-        store = SqlStore(path, half_life_s=half_life_s, now=clock())
+        store = SqlStore(path, half_life_s=half_life_s, now=clock(), hash_key=hash_key)
         return cls(
             store, fallback_map=fallback_map, policies=policies, mode=Mode(mode), clock=clock, **options
         )
@@ -141,11 +155,11 @@ class ToolMemory:
         invoke: AsyncInvoker,
         *,
         available: Collection[str] | None = None,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        sleep: Callable[[float], Awaitable[None]] | None = None,
     ) -> Handled:
         """Make a call through btm with a function that must be awaited; otherwise as :meth:`call`."""
         steps = self._steps(call, available)
-        return await adrive(steps, invoke, sleep)
+        return await adrive(steps, invoke, sleep or self._asleep)
 
     def begin(self, call: ToolCall) -> Begun | None:
         """Note that a call begins which something else makes; hand what comes of it to :meth:`finish`.
@@ -178,27 +192,37 @@ class ToolMemory:
     # -- plain functions --------------------------------------------------------------------------------------------
 
     def wrap(
-        self, function: Callable[P, R], *, name: str | None = None, effect: Effect | str | None = None
+        self,
+        function: Callable[P, R],
+        *,
+        name: str | None = None,
+        effect: Effect | str | None = None,
+        timeout_s: float | None = None,
     ) -> Callable[P, R]:
         """Return ``function`` with every call made through btm; sync or async, called with any arguments.
 
         A failed call raises the tool's own exception, with the recovery context as its last note
-        (``error.__notes__``). In act mode other wrapped functions of this memory can stand in for it.
+        (``error.__notes__``). In act mode other wrapped functions of this memory can stand in for it
+        (in a sync call only sync ones). ``timeout_s`` ends a call that takes longer as a timeout; default: the map's.
         """
-        tool = name or function.__name__
+        tool = name or str(getattr(function, "__name__", type(function).__name__))
         stated = Effect(effect) if effect is not None else None
         self._functions[tool] = function
         bind = binder(function)
+        if timeout_s is not None:
+            self._timeouts[tool] = timeout_s
 
         def tool_call(args: Any, kwargs: Any) -> ToolCall:
             return ToolCall(tool, bind(*args, **kwargs), self.effect_of(tool, stated))
 
-        if inspect.iscoroutinefunction(function):
+        if _is_async(function):
 
             @functools.wraps(function)
             async def awaited(*args: Any, **kwargs: Any) -> Any:
                 handled = await self.acall(
-                    tool_call(args, kwargs), self._ainvoke_function, available=self._functions.keys()
+                    tool_call(args, kwargs),
+                    self._limits.over_async(self._ainvoke_function),
+                    available=self._functions.keys(),
                 )
                 return _unwrap_with_note(handled)
 
@@ -207,7 +231,9 @@ class ToolMemory:
         @functools.wraps(function)
         def returned(*args: Any, **kwargs: Any) -> Any:
             handled = self.call(
-                tool_call(args, kwargs), self._invoke_function, available=self._functions.keys()
+                tool_call(args, kwargs),
+                self._limits.over(self._invoke_function),
+                available=[n for n, f in self._functions.items() if not _is_async(f)],
             )
             return _unwrap_with_note(handled)
 
@@ -217,8 +243,27 @@ class ToolMemory:
         return apply(self._functions[tool], arguments)
 
     async def _ainvoke_function(self, tool: str, arguments: Mapping[str, Any]) -> Any:
-        answer = apply(self._functions[tool], arguments)
-        return await answer if inspect.isawaitable(answer) else answer
+        function = self._functions[tool]
+        if not _is_async(function):  # a sync one stands in: not on the event loop
+            return await asyncio.to_thread(apply, function, arguments)
+        return await apply(function, arguments)
+
+    @functools.cached_property
+    def _limits(self) -> Limits:
+        def seconds(tool: str) -> float | None:
+            return self._timeouts.get(tool) or self.fallback_map.timeout_s(tool)
+
+        return Limits(seconds, self.effect_of, log_late)
+
+    def guard_loop(self, tools: Any, **options: Any) -> ChatLoop:
+        """Return a :class:`~btm.adapters.chat_completions.ChatLoop`: btm for a bare chat-completions loop.
+
+        ``tools`` are functions, by name or as a list; ``options`` are those of the loop (``conversation``, ...).
+        """
+        # An adapter, so it is imported here and not above: the core knows none.
+        from btm.adapters.chat_completions import ChatLoop  # noqa: PLC0415
+
+        return ChatLoop(self, tools, **options)
 
     # -- conversations ----------------------------------------------------------------------------------------------
 
@@ -257,12 +302,9 @@ class ToolMemory:
         """Return the recovery context for a first failure of ``tool`` as ``kind``, as a model would get it."""
         kind = ErrorKind(kind)
         call = self._named(call or ToolCall(tool, effect=self.effect_of(tool)))
-        ambiguous = call.effect is Effect.WRITE and kind in (
-            ErrorKind.TIMEOUT,
-            ErrorKind.SERVER_ERROR,
-            ErrorKind.MALFORMED,
-        )
-        outcome = Outcome(kind, detail=detail, ambiguous=ambiguous, silent=kind.family == "silent")
+        silent = kind.family is Family.SILENT
+        unsure = is_ambiguous(Finding(kind, "given", ""), call) or (silent and call.effect is Effect.WRITE)
+        outcome = Outcome(kind, detail=detail, ambiguous=unsure, silent=silent)
         incident = Incident(
             f"{call.conversation}/{call.call_id}", call.conversation, call, kind, outcome, call.at
         )
@@ -300,14 +342,47 @@ class ToolMemory:
     ) -> None:
         self.close()
 
+    def _after_fork(self) -> None:
+        """Go on in a forked child: what waits is the parent's to write, and calls get ids of their own."""
+        self._ledger.after_fork()
+        self._run = f"{self._run}.{os.getpid()}"
+
     def _retract(self, events: Iterable[CallEvent]) -> None:
         self._ledger.retract(events)
 
 
+def _is_async(function: Callable[..., Any]) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
+
+
+class _Note(str):
+    """A note of ours on a tool's exception."""
+
+    __slots__ = ()
+
+
 def _unwrap_with_note(handled: Handled) -> Any:
     if handled.error is not None and handled.context is not None:
-        handled.error.add_note(handled.context.text)
+        safely(_note, handled.error, handled.context.text)
     return handled.unwrap()
+
+
+def _note(error: Exception, text: str) -> None:
+    """Add a context to an exception. A tool that raises the same object again has the latest one only."""
+    others = [note for note in getattr(error, "__notes__", ()) if not isinstance(note, _Note)]
+    error.__notes__ = [*others, _Note(text)]
+
+
+_memories: weakref.WeakSet[ToolMemory] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for memory in _memories:
+        memory._after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 NEVER_FORGET = math.inf

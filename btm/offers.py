@@ -6,16 +6,17 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from btm.fallback import Candidate, FallbackMap
-from btm.incidents import StandIn
+from btm.fallback.checking import steps_of
 from btm.model import Action, Effect, Incident, ToolCall
 from btm.plan import Step, target_of
 from btm.planner import Options
+from btm.relations import StandIn
 
 _NOTHING_KNOWN: Mapping[str, Any] = {}
 
 
 class MapRelations:
-    """A fallback map as the tracker's :class:`~btm.incidents.Relations`.
+    """A fallback map as the tracker's :class:`~btm.relations.Relations`.
 
     A later call is only taken for what the map offers if it agrees with the failed call wherever the map fills an
     argument from it: reading another order does not verify this one.
@@ -23,20 +24,32 @@ class MapRelations:
 
     def __init__(self, fallback_map: FallbackMap) -> None:
         self._map = fallback_map
+        # The tools that have a part in standing in for each: most calls can be told apart by name alone.
+        self._involved = {
+            name: frozenset(step.tool for fallback in entry.fallbacks for step in steps_of(fallback))
+            for name, entry in fallback_map.tools.items()
+        }
 
     def knows(self, tool: str) -> bool:
         """Whether the map has an entry for ``tool``."""
         return tool in self._map.tools
 
     def stands_in(self, failed: ToolCall, call: ToolCall) -> StandIn | None:
-        """The substitute that ``call`` is, or is a part of."""
-        if call.tool == failed.tool or call.tool not in self._map.tools:
+        """The substitute that ``call`` is, or else the row of calls that it is a part of."""
+        if call.tool == failed.tool or call.tool not in self._involved.get(failed.tool, ()):
             return None
-        for offer in self._map.candidates(failed, None, _NOTHING_KNOWN):
-            if offer.via and call.tool in offer.via:
-                return StandIn(target_of(offer), complete=call.tool == offer.via[-1])
-            if offer.tool == call.tool and _agrees(offer, call):
+        offers = self._map.candidates(failed, None, _NOTHING_KNOWN)
+        for offer in offers:
+            if not offer.via and offer.tool == call.tool and _agrees(offer, call):
                 return StandIn(offer.tool)
+        for offer in offers:
+            if call.tool in offer.via:
+                place = offer.via.index(call.tool)
+                return StandIn(
+                    target_of(offer),
+                    complete=place == len(offer.via) - 1,
+                    underway=any(self._map.effect(tool) is Effect.WRITE for tool in offer.via[:place]),
+                )
         return None
 
     def repairs(self, failed: ToolCall, call: ToolCall) -> bool:
@@ -76,41 +89,43 @@ def options_for(
     """
     call = incident.call
 
-    def usable(offer: Candidate | None) -> bool:
-        return offer is not None and (available is None or {offer.tool, *offer.via} <= set(available))
+    tools = None if available is None else frozenset(available)
+
+    def usable(offer: Candidate) -> bool:
+        return tools is None or tools.issuperset(offer.via or (offer.tool,))
+
+    def step(action: Action, offer: Candidate) -> Step:
+        return Step(
+            action,
+            offer.tool,
+            offer.arguments,
+            missing=offer.missing,
+            value=offer.coverage if action is Action.SWITCH else 1.0,
+            # A repair is followed by the call it repairs, so it costs one call more.
+            cost=offer.cost + (1.0 if action is Action.REPAIR else 0.0),
+            gives=offer.gives,
+            lacks=offer.lacks,
+            offer=offer,
+            irreversible=any(fallback_map.irreversible(tool) for tool in offer.via or (offer.tool,)),
+        )
 
     verifier = fallback_map.verifier(call, known) if call.effect is Effect.WRITE else None
     escalations = [t for t in fallback_map.escalations() if available is None or t in available]
     return Options(
         switches=tuple(
-            _step(Action.SWITCH, offer)
+            step(Action.SWITCH, offer)
             for offer in fallback_map.candidates(call, incident.kind, known)
             if usable(offer)
         ),
         repairs=tuple(
-            _step(Action.REPAIR, offer)
+            step(Action.REPAIR, offer)
             for offer in fallback_map.repairs(call, incident.kind, known)
             if usable(offer)
         ),
-        verify=_step(Action.VERIFY, verifier) if verifier is not None and usable(verifier) else None,
+        verify=step(Action.VERIFY, verifier) if verifier is not None and usable(verifier) else None,
         escalation_tool=escalations[0] if escalations else "",
         irreversible=fallback_map.irreversible(call.tool),
         idempotent=fallback_map.idempotent(call.tool),
         cost=fallback_map.cost(call.tool),
         health=health,
-    )
-
-
-def _step(action: Action, offer: Candidate) -> Step:
-    return Step(
-        action,
-        offer.tool,
-        offer.arguments,
-        missing=offer.missing,
-        value=offer.coverage if action is Action.SWITCH else 1.0,
-        # A repair is followed by the call it repairs, so it costs one call more.
-        cost=offer.cost + (1.0 if action is Action.REPAIR else 0.0),
-        gives=offer.gives,
-        lacks=offer.lacks,
-        offer=offer,
     )

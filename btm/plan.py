@@ -23,7 +23,8 @@ class Step:
 
     ``arguments`` are what the map could fill; ``missing`` names those the agent must supply.
     ``chance`` is the belief's mean, or a draw from it when exploring; ``worth_trying`` says whether p·v·V exceeds
-    the cost. ``offer`` is the map's candidate behind the step, where there is one.
+    the cost. ``offer`` is the map's candidate behind the step, where there is one; ``irreversible`` says that it does
+    what cannot be undone.
     """
 
     action: Action
@@ -39,6 +40,7 @@ class Step:
     gives: tuple[str, ...] = ()
     lacks: tuple[str, ...] = ()
     offer: Candidate | None = None
+    irreversible: bool = False
 
     @property
     def target(self) -> str:
@@ -97,9 +99,9 @@ class RecoveryPlan:
 
     @property
     def forbidden(self) -> Mapping[Action, Verdict]:
-        """Each forbidden action with the first policy that forbids it."""
+        """Each forbidden action with the first policy that forbids it, an enforced one before one that advises."""
         found: dict[Action, Verdict] = {}
-        for verdict in self.verdicts:
+        for verdict in sorted(self.verdicts, key=lambda v: v.level is not Level.ENFORCE):
             for action in verdict.forbid:
                 found.setdefault(action, verdict)
         return found

@@ -3,7 +3,8 @@
 Steps that do not depend on each other are best tried in the order of p·v/c: success chance times value over cost
 (the optimal order for sequential tests, e.g. Kadane & Simon, "Optimal strategies for a class of constrained
 sequential problems", Annals of Statistics 1977). A step is worth trying while p·v·V exceeds its cost, where V is what
-success is worth. Policies forbid or require first; escalating comes when nothing worth trying is left.
+success is worth; it is given up when that fails even at the upper end of the chance's 95 % interval. Policies forbid or
+require first; escalating comes when nothing worth trying is left.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ MAX_TRIES = 3
 class Settings:
     """What plans weigh with. Costs are in calls; waiting a second costs ``cost_per_second`` calls.
 
-    ``value_of_success`` is V: a hand-over costs a person minutes, so one call in twenty that works pays for the rest. Waits double from ``first_wait_s`` up to ``longest_wait_s``; a tool's own
-    Retry-After goes before both.
+    ``value_of_success`` is V: a hand-over costs a person minutes, so one call in twenty that works pays for the
+    rest. Waits double from ``first_wait_s`` up to ``longest_wait_s``; a tool's own Retry-After goes before both.
     """
 
     value_of_success: float = 20.0
@@ -82,7 +83,8 @@ class Planner:
             call=incident.call,
             outcome=incident.outcome,
             steps=(*allowed, *last),
-            rejected=tuple(step for step in weighed if step not in allowed),
+            # By identity: steps hold arguments, which need not be comparable.
+            rejected=tuple(step for step in weighed if not any(step is one for one in allowed)),
             verdicts=verdicts,
             escalation_tool=options.escalation_tool,
             health=options.health,
@@ -93,17 +95,15 @@ class Planner:
         ordinal = incident.next_ordinal(step.action, step.target)
         belief = believe(EvidenceKey(incident.tool, incident.kind, step.action, step.target, ordinal))
         chance = belief.mean
-        if self.explore is not None and not options.irreversible:
+        if self.explore is not None and not (options.irreversible or step.irreversible):
             chance = self.explore.betavariate(belief.alpha, belief.beta)
         wait_s = self._wait(incident, ordinal) if step.action is Action.RETRY else 0.0
         cost = step.cost + wait_s * self.settings.cost_per_second
+        gain = step.value * self.settings.value_of_success
+        # Thin evidence gets the benefit of the doubt: what is never tried would never be learned about.
+        worth_trying = chance * gain > cost or belief.high * gain > cost
         return replace(
-            step,
-            belief=belief,
-            chance=chance,
-            wait_s=wait_s,
-            cost=cost,
-            worth_trying=chance * step.value * self.settings.value_of_success > cost,
+            step, belief=belief, chance=chance, wait_s=wait_s, cost=cost, worth_trying=worth_trying
         )
 
     def _wait(self, incident: Incident, ordinal: int) -> float:
@@ -134,8 +134,9 @@ def _again(incident: Incident, step: Step) -> bool:
     last = incident.last(step.action, step.target)
     if last is None:
         return True
-    if last.success:  # a verifying read that answered, but could not tell: reading it again tells no more
-        return False
+    if last.success:
+        # A verifying read answered. Reading again tells more only if something was done since.
+        return incident.attempts[-1] is not last
     repeatable = last.failed_as is None or last.failed_as.repeatable
     return repeatable and incident.tried(step.action, step.target) < MAX_TRIES
 

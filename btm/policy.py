@@ -34,6 +34,7 @@ from btm.errors import PolicyError, TemplateError
 from btm.model import Action, Incident, Outcome, ToolCall
 from btm.plan import Level, Verdict
 from btm.resources import authored
+from btm.safe import tool_name
 from btm.sandbox import compile_expression, compile_template
 
 _log = logging.getLogger("btm")
@@ -134,6 +135,11 @@ class Situation:
             "pending": self.pending,
         }
 
+    @cached_property
+    def spoken(self) -> Mapping[str, Any]:
+        """The names that sentences see: a model can invent any name for a tool, also one that reads like advice."""
+        return {**self.names, "call": {**self.names["call"], "tool": tool_name(self.call.tool)}}
+
 
 class Policies:
     """An ordered set of rules."""
@@ -172,7 +178,7 @@ class Policies:
         for rule, when, say in self._compiled:
             try:
                 if when.evaluate(situation.names):
-                    text = " ".join(say.render(situation.names).split())
+                    text = " ".join(say.render(situation.spoken).split())
                     verdicts.append(Verdict(rule.id, text, frozenset(rule.forbid), rule.require, rule.level))
             except TemplateError as error:
                 if rule.id not in self._broken:

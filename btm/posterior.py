@@ -71,8 +71,14 @@ class Counts(NamedTuple):
         """All weight together."""
         return self.successes + self.failures
 
+    def times(self, factor: float) -> Counts:
+        """Return both sums multiplied."""
+        return Counts(self.successes * factor, self.failures * factor)
+
 
 NOTHING = Counts(0.0, 0.0)
+
+_FARTHEST = 500.0  # half-lives from the landmark; weights are moved to a new one long before
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +90,19 @@ class Decay:
 
     def weight(self, at: float) -> float:
         """What an observation at time ``at`` adds to its counter."""
-        return 1.0 if math.isinf(self.half_life_s) else 2.0 ** ((at - self.landmark) / self.half_life_s)
+        return self._power((at - self.landmark) / self.half_life_s)
 
     def scale(self, now: float) -> float:
         """What a counter is multiplied by when it is read at time ``now``."""
-        return 1.0 if math.isinf(self.half_life_s) else 2.0 ** (-(now - self.landmark) / self.half_life_s)
+        return self._power((self.landmark - now) / self.half_life_s)
+
+    def _power(self, half_lives: float) -> float:
+        # A clock that is far off must not overflow: beyond these powers a weight is everything, or nothing.
+        return math.exp2(min(max(half_lives, -_FARTHEST), _FARTHEST))
 
     def overdue(self, now: float) -> bool:
         """Whether the landmark should be moved to ``now`` before weights lose precision or overflow."""
-        return not math.isinf(self.half_life_s) and (now - self.landmark) / self.half_life_s > 200
+        return (now - self.landmark) / self.half_life_s > 200
 
 
 def levels(key: EvidenceKey) -> tuple[Level, ...]:
@@ -144,7 +154,7 @@ class Priors:
     top level; offline fitting estimates both (see :mod:`btm.empirical_bayes`).
     """
 
-    strengths: tuple[float, float, float] = (4.0, 3.0, 3.0)
+    strengths: tuple[float, float, float] = (8.0, 4.0, 3.0)
     means: Mapping[Level, float] = field(default_factory=dict)
 
     def top_mean(self, key: EvidenceKey) -> float:
@@ -174,11 +184,14 @@ class Evidence:
 
     def add(self, key: EvidenceKey, successes: float, failures: float) -> None:
         """Add weight to a key and to every level it is pooled into; negative weight takes evidence back."""
-        old = self._keys.get(key, NOTHING)
-        self._keys[key] = Counts(old.successes + successes, old.failures + failures)
+        self._keys[key] = _plus(self._keys.get(key, NOTHING), successes, failures)
         for level in levels(key)[:-1]:
-            above = self._levels.get(level, NOTHING)
-            self._levels[level] = Counts(above.successes + successes, above.failures + failures)
+            self._levels[level] = _plus(self._levels.get(level, NOTHING), successes, failures)
+
+    def rescale(self, factor: float) -> None:
+        """Multiply all weights, when their landmark is moved."""
+        self._keys = {key: counts.times(factor) for key, counts in self._keys.items()}
+        self._levels = {level: counts.times(factor) for level, counts in self._levels.items()}
 
     def counts(self, key: EvidenceKey) -> Counts:
         """Return the undecayed sums of one key."""
@@ -207,8 +220,14 @@ class Evidence:
         return len(self._keys)
 
 
+# Sums of floats can leave -1e-17 where zero is meant, and what is taken back may have been learned elsewhere.
+
+
+def _plus(counts: Counts, successes: float, failures: float) -> Counts:
+    return Counts(max(counts.successes + successes, 0.0), max(counts.failures + failures, 0.0))
+
+
 def _minus(whole: Counts, part: Counts) -> Counts:
-    # Sums of floats can leave -1e-17 where zero is meant.
     return Counts(max(whole.successes - part.successes, 0.0), max(whole.failures - part.failures, 0.0))
 
 
@@ -217,7 +236,7 @@ def shares(evidence: Evidence, key: EvidenceKey, priors: Priors, scale: float = 
     mean = priors.top_mean(key)
     found: list[Share] = []
     for level, counts, strength in zip(levels(key), evidence.chain(key), priors.strengths, strict=True):
-        now = Counts(counts.successes * scale, counts.failures * scale)
+        now = counts.times(scale)
         updated = (strength * mean + now.successes) / (strength + now.total)
         found.append(Share(level, now, mean, strength, updated))
         mean = updated

@@ -13,29 +13,26 @@ A failure in btm's own parts never reaches the agent: the tool's answer passes a
 
 from __future__ import annotations
 
-import logging
 import random
-from collections.abc import Callable, Collection, Generator
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Generator
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
-from btm.context import Format, render
+from btm.context import Format, call_text, render
 from btm.crosscheck import Check, SecondSources
 from btm.driving import Handled, Invoke, Move, Reply, Request, Steps, Wait
+from btm.failsafe import carefully, safely
 from btm.fallback import Candidate, FallbackMap
 from btm.ledger import Ledger, Lesson
-from btm.model import Action, Effect, Incident, Mode, Outcome, ToolCall
+from btm.model import SUCCESS, Action, Effect, ErrorKind, Incident, Mode, Outcome, ToolCall
 from btm.offers import options_for
 from btm.plan import Level, RecoveryContext, RecoveryPlan, Step
 from btm.planner import Planner
 
-_log = logging.getLogger("btm")
-
 MAX_MOVES = 12
 """Calls that btm makes on its own for one call of the agent, at most."""
 
-T = TypeVar("T")
 _Answer = tuple[Lesson, Reply]
 
 
@@ -61,7 +58,9 @@ class Recovery:
             if refused is not None:
                 return refused
         if self.mode.acts:
-            incident = yield from self._contradiction(safely(self._sources.before, call))
+            incident = yield from carefully(
+                "cross-check", self._contradiction(safely(self._sources.before, call)), None
+            )
             if incident is not None:
                 return self._held(call, incident)
         lesson, reply = yield from self._make(call)
@@ -70,21 +69,24 @@ class Recovery:
         incident = lesson.incident
         if lesson.outcome.ok or incident is None or not self.mode.advises:
             return handled
+        affected: tuple[str, ToolCall] | None = None
         if self.mode.acts:
-            wrong = yield from self._contradiction(safely(self._sources.behind, call, lesson.outcome))
+            behind = safely(self._sources.behind, call, lesson.outcome)
+            wrong = yield from carefully("cross-check", self._contradiction(behind), None)
             if wrong is None:
-                handled = yield from self._recover(handled, incident)
-            incident = wrong or incident
-        return handled if handled.outcome.ok else replace(handled, context=self._latest_context(incident))
+                handled = yield from carefully("recovery", self._recover(handled, incident), handled)
+            else:
+                incident, affected = wrong, ("failed with it", call)
+        if handled.outcome.ok:
+            return handled
+        return replace(handled, context=safely(self._latest_context, incident, affected))
 
     def _make(self, call: ToolCall) -> Generator[Request, Reply | None, _Answer]:
         """Make one call and learn from it."""
         begun = safely(self.ledger.begin, call)
         reply = (yield Invoke(call)) or Reply()
         lesson = safely(self.ledger.finish, begun, reply) if begun is not None else None
-        if lesson is None:  # btm itself failed: what the tool gave stands for what came of it
-            lesson = Lesson(Outcome() if reply.error is None else Outcome(rule="unclassified"))
-        return lesson, reply
+        return lesson or _unlearned(call, reply), reply
 
     def plan_for(self, incident: Incident) -> RecoveryPlan:
         """Return the plan for an incident as things stand."""
@@ -97,26 +99,35 @@ class Recovery:
         )
         return self.planner.plan(incident, options, self.ledger.belief)
 
-    def _render(self, incident: Incident, refused: ToolCall | None = None) -> RecoveryContext:
-        return render(self.plan_for(incident), budget=self.budget, form=self.form, refused=refused)
-
-    def _latest_context(self, incident: Incident) -> RecoveryContext | None:
+    def _latest_context(
+        self, incident: Incident, affected: tuple[str, ToolCall] | None = None
+    ) -> RecoveryContext | None:
         """Return the context for an incident as it stands now, after whatever was tried."""
-        latest = safely(self.ledger.incident, incident.conversation, incident.incident_id)
-        return safely(self._render, latest) if latest is not None else None
+        latest = self.ledger.incident(incident.conversation, incident.incident_id)
+        if latest is None:
+            return None
+        remarks = []
+        if affected is not None:  # the context is about an earlier call than the one that the agent just made
+            what, call = affected
+            remarks = [
+                ("about", call_text(latest.call)),
+                (what, f"{call_text(call)}; make it again from what that shows"),
+            ]
+        return render(self.plan_for(latest), budget=self.budget, form=self.form, remarks=remarks)
 
     # -- guard ------------------------------------------------------------------------------------------------------
 
     def _refusal(self, call: ToolCall) -> Handled | None:
-        """Refuse a call that repeats a failed one against an enforced policy."""
-        incident = self.ledger.incident_for(call)
-        if incident is None:
+        """Refuse a call that would answer a failed one in a way that an enforced policy forbids."""
+        found = self.ledger.would_answer(call)
+        if found is None:
             return None
+        incident, action = found
         plan = self.plan_for(incident)
-        verdict = plan.forbidden.get(Action.RETRY)
+        verdict = plan.forbidden.get(action)
         if verdict is None or verdict.level is not Level.ENFORCE:
             return None
-        context = render(plan, budget=self.budget, form=self.form, refused=call)
+        context = render(plan, budget=self.budget, form=self.form, remarks=[("not run", call_text(call))])
         return Handled(call, incident.outcome, context=context, refused=True)
 
     # -- second sources ---------------------------------------------------------------------------------------------
@@ -125,9 +136,7 @@ class Recovery:
         """Ask second sources until one contradicts a read; return the incident that opens on that read."""
         for check in checks or ():
             lesson, reply = yield from self._make(check.other)
-            incident = (
-                safely(self._sources.contradiction, check, reply.result) if lesson.outcome.ok else None
-            )
+            incident = safely(self._sources.contradiction, check, reply.result) if lesson.outcome.ok else None
             if incident is not None:
                 return incident
         return None
@@ -138,7 +147,7 @@ class Recovery:
 
     def _held(self, call: ToolCall, incident: Incident) -> Handled:
         """Hold a call back: it rests on a read that a second source contradicts."""
-        context = safely(self._render, incident, call)
+        context = safely(self._latest_context, incident, ("not run", call))
         return Handled(call, incident.outcome, context=context, refused=True)
 
     # -- act --------------------------------------------------------------------------------------------------------
@@ -149,7 +158,7 @@ class Recovery:
         current: Incident | None = incident
         while current is not None and moves.count < MAX_MOVES:
             plan = safely(self.plan_for, current)
-            step = self._own_step(plan) if plan is not None else None
+            step = self._own_step(plan, current, moves) if plan is not None else None
             if step is None:
                 break
             answer = yield from self._carry_out(step, current, moves)
@@ -160,14 +169,34 @@ class Recovery:
             current = safely(self.ledger.incident, handled.call.conversation, incident.incident_id)
         return replace(handled, trail=tuple(moves.trail))
 
-    def _own_step(self, plan: RecoveryPlan) -> Step | None:
-        """Return the first step that btm can take by itself, unless the agent's own judgement comes before it."""
+    def _own_step(self, plan: RecoveryPlan, incident: Incident, moves: _Moves) -> Step | None:
+        """Return the next step that btm can take by itself, unless the agent's own judgement comes before it.
+
+        A substitute that gives only a part is taken last: the agent cannot be asked whether the part is enough.
+        """
+        possible: list[Step] = []
         for step in plan.steps:
             if step.action in (Action.REVISE, Action.ESCALATE, Action.ABANDON):
-                return None
-            if not step.missing and step.wait_s <= self.planner.settings.longest_wait_s:
-                return step
-        return None
+                break
+            feasible = not step.missing and step.wait_s <= self.planner.settings.longest_wait_s
+            if feasible and step.target not in moves.given_up and self._harmless(step, incident):
+                possible.append(step)
+        return next((step for step in possible if step.value >= 1.0), possible[0] if possible else None)
+
+    def _harmless(self, step: Step, incident: Incident) -> bool:
+        """Whether a step cannot do a second time what was done before, whatever the policies say.
+
+        While a write is in doubt only a look is: its own repeat too if it is declared idempotent, and nothing else has
+        been tried in its place. A row of calls that changes something before its last call could end half done.
+        """
+        if step.action is Action.VERIFY:
+            return True
+        if incident.uncertain_write:
+            replaced = any(attempt.key.action is Action.SWITCH for attempt in incident.attempts)
+            again = step.action in (Action.RETRY, Action.REPAIR)
+            return again and not replaced and self.fallback_map.idempotent(incident.tool)
+        earlier = step.offer.via[:-1] if step.offer is not None else ()
+        return all(self.fallback_map.effect(tool) is Effect.READ for tool in earlier)
 
     def _carry_out(
         self, step: Step, incident: Incident, moves: _Moves
@@ -220,6 +249,7 @@ class Recovery:
         following: Candidate | None = offer
         while following is not None:
             if not following.complete:
+                moves.given_up.add(step.target)
                 return None
             call = moves.new(following.tool, following.arguments, self.fallback_map)
             lesson, reply = yield from self._move(Action.SWITCH, call, moves)
@@ -246,6 +276,9 @@ class _Moves:
 
     origin: ToolCall
     trail: list[Move]
+    given_up: set[str] = field(
+        default_factory=set
+    )  # substitutes that turned out to lack an argument on the way
 
     @property
     def count(self) -> int:
@@ -265,12 +298,9 @@ class _Moves:
         return f"{self.origin.call_id}~{len(self.trail)}"
 
 
-def safely(function: Callable[..., T], *arguments: Any) -> T | None:
-    """Run one of btm's own parts; if it fails, log one warning and return None."""
-    try:
-        return function(*arguments)
-    except Exception:  # noqa: BLE001 - whatever goes wrong in btm, the agent goes on
-        _log.warning(
-            "btm's own %s failed; the tool's answer passes unchanged", function.__name__, exc_info=True
-        )
-        return None
+def _unlearned(call: ToolCall, reply: Reply) -> Lesson:
+    """Return what stands for a lesson when btm itself failed: nothing is known but that the tool raised, or did not."""
+    if reply.error is None:
+        return Lesson(SUCCESS)
+    unsure = call.effect is Effect.WRITE
+    return Lesson(Outcome(ErrorKind.UNKNOWN, ambiguous=unsure, confidence=0.0, rule="unclassified"))

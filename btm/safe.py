@@ -19,6 +19,7 @@ DETAIL_LIMIT = 300
 """Characters of an error's text that are kept, at most."""
 
 _MARGIN = 400
+_TOOL_NAME_LIMIT = 80
 _MAX_DEPTH = 12
 _MAX_NODES = 10_000
 _ORJSON = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
@@ -31,7 +32,7 @@ _ANSI = re.compile(r"\x1b\[[0-?]{0,20}[ -/]{0,5}[@-~]")
 _SECRETS: tuple[tuple[re.Pattern[str], str], ...] = (
     (
         re.compile(
-            r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----.*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|$)",
+            r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY[A-Z ]{0,8}-----.*?(?:-----END [A-Z ]{0,40}PRIVATE KEY[A-Z ]{0,8}-----|$)",
             re.DOTALL,
         ),
         "[key]",
@@ -46,7 +47,7 @@ _SECRETS: tuple[tuple[re.Pattern[str], str], ...] = (
     (
         # name = value, also as JSON, as JSON inside JSON (\"), and with a quoted value of several words
         re.compile(
-            r"(?i)([\w-]{0,40}(?:api[_-]?key|secret|token|passw(?:or)?d|passphrase|pwd|authorization|credential|cookie"
+            r"(?i)((?:api[_-]?key|secret|token|passw(?:or)?d|passphrase|pwd|authorization|credential|cookie"
             r"|session[_-]?id|private[_-]?key)[\w-]{0,40}\\{0,4}[\"']?\s{0,4}[:=]\s{0,4})"
             r"(?:\\{0,4}\"[^\"\\]{1,400}|\\{0,4}'[^'\\]{1,400}|(?!\[)[^\s\"',;&}\])\\]{4,})"
         ),
@@ -60,7 +61,7 @@ _SECRETS: tuple[tuple[re.Pattern[str], str], ...] = (
         "[key]",
     ),
     (re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}"), "[email]"),
-    (re.compile(r"(?<!\d)(?:\d[\s.\u2010-\u2015-]?){12,18}\d(?!\d)"), "[number]"),
+    (re.compile(r"(?<!\d)(?:\d[ \u00a0\u2009\u202f\u2010-\u2015-]?){12,18}\d(?!\d)"), "[number]"),
 )
 
 
@@ -85,8 +86,10 @@ def redact(text: str, limit: int = DETAIL_LIMIT) -> str:
     cut = printable(_ANSI.sub("", read))
     for pattern, replacement in _SECRETS:
         cut = pattern.sub(replacement, cut)
-    words = cut.split()
-    cut = " ".join(words if whole else words[:-1])
+    if not whole and cut and not cut[-1].isspace() and not cut.endswith("]"):
+        begins = len(cut.rstrip()) - len(cut.split()[-1])
+        cut = cut[: max(begins, len(cut) - _MARGIN)]
+    cut = " ".join(cut.split())
     if whole and len(cut) <= limit:
         return cut
     return cut[: limit - 1] + "…"
@@ -97,6 +100,12 @@ def printable(text: str) -> str:
     return "".join(
         "\ufffd" if "\ud800" <= c <= "\udfff" else c if c.isprintable() or c in "\n\t" else " " for c in text
     )
+
+
+def tool_name(name: str) -> str:
+    """Return a tool's name as it may stand in our own lines: a model can invent any name."""
+    plain = "".join(c if c.isalnum() or c in "_-./:" else "_" for c in name[:_TOOL_NAME_LIMIT])
+    return plain or "?"
 
 
 def bounded_json(value: object, limit: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from typing import Any
 
 from jinja2 import Undefined, pass_context
@@ -13,9 +13,11 @@ from btm.safe import bounded_json, text_of
 MAX_TEXT = 20_000
 """Characters that a template may produce, and that one text inside it may grow to."""
 MAX_ITEMS = 10_000
-"""Items that a filter looks at."""
+"""Length that an operator may give."""
 MAX_TURNS = 2_000
-"""Turns that all loops of one rendering may take together."""
+"""Numbers of a range, and turns that all loops of one rendering may take together."""
+MAX_WORK = 200_000
+"""Items that one rendering may look at, over all its filters; a turn of a loop counts as a hundred."""
 MAX_BITS = 512
 
 LOOP = "btm loop"  # names with a space: no template can write them
@@ -24,7 +26,7 @@ BUDGET = "btm budget"
 
 _FILTERS = (
     "abs", "capitalize", "count", "d", "default", "dictsort", "first", "float", "int", "items", "last", "length",
-    "list", "lower", "map", "max", "min", "reject", "rejectattr", "reverse", "select", "selectattr", "sort", "sum",
+    "list", "lower", "map", "max", "min", "reject", "rejectattr", "reverse", "select", "selectattr", "sort",
     "title", "trim", "unique", "upper",
 )  # fmt: skip
 _TESTS = (
@@ -35,12 +37,25 @@ _TESTS = (
 
 
 class Budget:
-    """The turns that the loops of one rendering have left."""
+    """The work that one rendering has left: items looked at, turns of loops, and characters by the fifty."""
 
     __slots__ = ("left",)
 
     def __init__(self) -> None:
-        self.left = MAX_TURNS
+        self.left = MAX_WORK
+
+    def spend(self, work: int) -> None:
+        """Take some of it; raises TemplateError when there is not enough."""
+        self.left -= work
+        if self.left < 0:
+            raise TemplateError(
+                "the template takes too much work: too many items, or too many loops over them"
+            )
+
+    def look_at(self, value: Any) -> None:
+        """Take what going over a value once costs."""
+        if isinstance(value, Sized) and not isinstance(value, Undefined):
+            self.spend(1 + (len(value) // 50 if isinstance(value, str | bytes) else len(value)))
 
 
 def finalize(value: Any) -> Any:
@@ -87,8 +102,11 @@ def small_range(*bounds: int) -> range:
 def check_operands(operator: str, left: Any, right: Any) -> None:
     """Raise TemplateError when an operation could give a huge value or format text."""
     for a, b in ((left, right), (right, left)):
-        if operator == "*" and isinstance(a, Sized) and isinstance(b, int) and len(a) * b > MAX_ITEMS:
-            raise TemplateError("this repetition is too long")
+        if operator == "*" and isinstance(a, Sized) and isinstance(b, int):
+            if not isinstance(a, str):
+                raise TemplateError("repeating a list is not allowed")
+            if len(a) * b > MAX_ITEMS:
+                raise TemplateError("this repetition is too long")
     if operator == "%" and isinstance(left, str | bytes):
         raise TemplateError("formatting with % is not allowed")
     if operator == "+" and isinstance(left, Sized) and isinstance(right, Sized):
@@ -112,9 +130,7 @@ def _loop(context: Any, items: Iterable[Any]) -> Iterable[Any]:
     budget: Budget = context.resolve(BUDGET)
     made = []
     for item in items:
-        budget.left -= 1
-        if budget.left < 0:
-            raise TemplateError(f"the loops of a template may take {MAX_TURNS} turns together")
+        budget.spend(MAX_WORK // MAX_TURNS)
         made.append(item)
     return made
 
@@ -161,31 +177,62 @@ def _tojson(value: Any) -> str:
     return _fits(bounded_json(value, MAX_TEXT + 1))
 
 
+def _containing(value: Any, part: Any) -> bool:
+    """``in`` with its sides changed, for ``select('containing', 'x')``."""
+    return isinstance(value, str | list | tuple | Mapping) and part in value
+
+
 def _limited(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A filter that refuses to look at more than MAX_ITEMS items; jinja2 marks its functions by attributes."""
-    passed = getattr(function, "jinja_pass_arg", None)
-    position = 1 if passed is not None else 0
+    """A filter or test that pays for what it looks at; it is called with the context in front."""
+    inner = getattr(function, "jinja_pass_arg", None)
 
-    def limited(*args: Any, **kwargs: Any) -> Any:
-        value = args[position] if len(args) > position else None
-        limit = MAX_TEXT if isinstance(value, str) else MAX_ITEMS
-        if isinstance(value, Sized) and not isinstance(value, Undefined) and len(value) > limit:
-            raise TemplateError(f"a filter looks at no more than {limit} items")
-        return function(*args, **kwargs)
+    @pass_context
+    def limited(context: Any, value: Any = None, *args: Any, **kwargs: Any) -> Any:
+        budget: Budget = context.resolve(BUDGET)
+        for looked_at in (value, *args):
+            budget.look_at(looked_at)
+        if hasattr(value, "__next__"):
+            value = _counted(value, budget)
+        passed = {
+            None: (),
+            "context": (context,),
+            "environment": (context.environment,),
+            "eval_context": (context.eval_ctx,),
+        }[inner.name if inner is not None else None]
+        return function(*passed, value, *args, **kwargs)
 
-    if passed is not None:
-        limited.jinja_pass_arg = passed  # type: ignore[attr-defined]
     return limited
+
+
+def _counted(items: Any, budget: Budget) -> Iterator[Any]:
+    for item in items:
+        budget.spend(1)
+        yield item
+
+
+def _sum(value: Iterable[Any], attribute: str | None = None) -> Any:
+    """The sum of numbers; lists are not added up, since that could give a list of any length."""
+    picked = (item[attribute] for item in value) if attribute is not None else value
+    return sum(picked)
+
+
+@pass_context
+def _flatten(context: Any, value: Iterable[Any]) -> list[Any]:
+    """The members of the lists in a list, one level deep; what is no list stands for itself."""
+    members = (m for item in value for m in (item if isinstance(item, list | tuple) else (item,)))
+    return list(_counted(members, context.resolve(BUDGET)))
 
 
 def allowed_filters(shipped: Mapping[str, Any]) -> dict[str, Callable[..., Any]]:
     """Return the filters of the sandbox: some of jinja2's own, bounded, and bounded twins of others."""
     return {
         **{name: _limited(shipped[name]) for name in _FILTERS},
-        "join": _join,
-        "replace": _replace,
+        "flatten": _flatten,
+        "join": _limited(_join),
+        "replace": _limited(_replace),
         "round": _round,
         "string": _string,
+        "sum": _limited(_sum),
         "tojson": _tojson,
         "truncate": _truncate,
         LOOP: _loop,
@@ -195,7 +242,11 @@ def allowed_filters(shipped: Mapping[str, Any]) -> dict[str, Callable[..., Any]]
 
 def allowed_tests(shipped: Mapping[str, Any]) -> dict[str, Callable[..., Any]]:
     """Return the tests of the sandbox: none that tells about anything but plain values."""
-    return {name: shipped[name] for name in _TESTS}
+    return {
+        **{name: shipped[name] for name in _TESTS},
+        "in": _limited(shipped["in"]),
+        "containing": _limited(_containing),
+    }
 
 
 def unknown(sort: str, name: str, known: Iterable[str]) -> str:

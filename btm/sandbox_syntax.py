@@ -69,6 +69,17 @@ class _Narrow(NodeTransformer):
         parts = nodes.List([self.visit(child) for child in node.nodes], lineno=node.lineno)
         return nodes.Filter(parts, bounded.CONCAT, [], [], None, None, lineno=node.lineno)
 
+    def visit_Compare(self, node: nodes.Compare) -> nodes.Node:  # noqa: N802
+        """Make ``a in b`` the test of that name, which pays for the search."""
+        searches = [operand.op in ("in", "notin") for operand in node.ops]
+        if not any(searches):
+            return self.generic_visit(node)
+        if len(searches) > 1:
+            raise TemplateError("'in' may not be chained with other comparisons")
+        left, right = self.visit(node.expr), self.visit(node.ops[0].expr)
+        found = nodes.Test(left, "in", [right], [], None, None, lineno=node.lineno)
+        return nodes.Not(found, lineno=node.lineno) if node.ops[0].op == "notin" else found
+
     def visit_Name(self, node: nodes.Name) -> nodes.Node:  # noqa: N802
         return self._noted(node, node.name)
 

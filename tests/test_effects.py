@@ -21,6 +21,8 @@ from btm.model import Effect
         "check-status",
         "READ_FILE",
         "describe",
+        "github_list_issues",
+        "posting_get_login_status",
         "fetch_and_show",
         "is_available",
         "ls",

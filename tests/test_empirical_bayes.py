@@ -51,11 +51,25 @@ def test_the_strength_that_made_the_data_is_found_again(strength: float) -> None
     assert strength / 2 < fitted.strengths[2] < strength * 2
 
 
-def test_the_mean_that_made_the_data_is_found_again() -> None:
+def test_a_tool_never_seen_is_believed_to_do_what_the_others_did() -> None:
     evidence = tools_drawn_from(8.0, 0.3, random.Random(1))
-    top = levels(key("any"))[0]
-    # Three kinds say where their family lies, and the shipped 0.65 still weighs a little.
-    assert fit_priors(evidence).means[top] == pytest.approx(0.3, abs=0.08)
+    worked, failed = evidence.level(levels(key("any"))[1])
+    believed = pooled(evidence, key("never seen"), fit_priors(evidence)).mean
+    assert believed == pytest.approx(worked / (worked + failed), abs=0.01)
+    assert believed == pytest.approx(0.3, abs=0.1)
+
+
+def test_an_action_that_does_worse_than_shipped_starts_lower_after_other_errors_too() -> None:
+    evidence = tools_drawn_from(8.0, 0.2, random.Random(1))
+    elsewhere = key("any", ErrorKind.UNKNOWN)  # of another family, of which nothing was seen
+    shipped = Priors().top_mean(elsewhere)
+    assert shipped / 2 < fit_priors(evidence).top_mean(elsewhere) < shipped
+
+
+def test_what_a_level_starts_from_does_not_count_its_own_evidence_twice() -> None:
+    few = Evidence([(key("tool"), 0.0, 4.0)])
+    fitted, shipped = pooled(few, key("tool"), fit_priors(few)), pooled(few, key("tool"), Priors())
+    assert fitted.mean == pytest.approx(shipped.mean, abs=0.05)
 
 
 def test_tools_that_differ_are_pooled_less_than_tools_that_are_alike() -> None:

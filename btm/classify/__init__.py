@@ -10,7 +10,7 @@ from btm.classify.engine import UserRule, classify
 from btm.classify.expectations import ErrorRule, Expectations, Freshness
 from btm.classify.frameworks import ToolResult
 from btm.classify.recorded import RecordedException, rebuild_exception
-from btm.classify.shape import ShapeProfile, ShapeRow, ShapeVerdict, observation
+from btm.classify.shape import ShapeProfile, ShapeRow, ShapeVerdict
 
 __all__ = [
     "ErrorRule",
@@ -23,6 +23,5 @@ __all__ = [
     "ToolResult",
     "UserRule",
     "classify",
-    "observation",
     "rebuild_exception",
 ]

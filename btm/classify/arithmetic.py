@@ -7,6 +7,9 @@ import math
 import operator
 from collections.abc import Callable
 
+from btm.classify.finding import Finding
+from btm.model import ErrorKind
+
 LONGEST = 200
 """Characters of an expression that are checked; longer ones are left alone."""
 
@@ -60,3 +63,8 @@ def _digits(result: float) -> int:
         return 0
     digits = text.rstrip("0").split(".", 1)[1]
     return min(len(digits), 6)
+
+
+def finding(expression: str, result: float) -> Finding:
+    """Return the fault of a ``result`` that its ``expression`` does not come to."""
+    return Finding(ErrorKind.FACTUAL_ERROR, "implausible:arithmetic", f"{expression[:40]} is not {result:g}", 0.95)

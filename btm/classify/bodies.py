@@ -31,11 +31,18 @@ _META_KEYS = frozenset(
 )
 _BAD_STATUS = frozenset("error fail failed failure exception ko err rejected denied unsuccessful timeout timed_out".split())
 _FIRM_BAD = frozenset({"error", "fail", "exception", "ko", "err", "failure"})
+_IN_PART = frozenset({"completed_with_errors", "partial", "partial_success", "partially_completed", "partially_failed", "partial_failure"})
 _GOOD_CODES = frozenset({"0", "00000", "200", "201", "202", "204", "ok", "success", "succeeded", "2xx", "0000", "000000", "20000"})
 _NONE_TEXTS = frozenset({"", "none", "null", "no error", "no errors", "ok", "success", "false", "0", "n/a", "undefined"})
 _JOB = re.compile(r"(?:^|_)(?:status|job|jobs|run|build|pipeline|deploy\w*|task|payment|transaction|workflow|order|history|check|test\w*|validate\w*|lint|log\w*|error\w*|incident\w*|alert\w*|event\w*|delivery|import|export|execution|webhook\w*|audit|monitor|health|report)(?:$|_)", re.IGNORECASE)
 _ABOUT_ERRORS = re.compile(r"error|log|incident|alert|exception|failure|fault|crash|issue|lint|valid|check|test|parse|analy|debug|diagnos|review|audit|scan", re.IGNORECASE)
 _GOOGLE_STATUS = frozenset({"OVER_QUERY_LIMIT", "OVER_DAILY_LIMIT", "REQUEST_DENIED", "INVALID_REQUEST", "UNKNOWN_ERROR", "MAX_ELEMENTS_EXCEEDED"})
+_FLAGS = frozenset({"success", "ok", "Success", "succeeded", "isSuccess", "is_success"})
+_EXITS = ("exit_code", "exitCode", "returncode", "exit_status", "return_code")
+_WORDY = frozenset({"status", "state", "outcome", "result", "type", "name", "reason", "title"})
+_TELLING = (
+    frozenset(_ERROR_KEYS + _STATUS_KEYS + _EXITS) | _FLAGS | {"detail", "message", "msg", "ResponseMetadata", "state", "outcome", "result"}
+)
 _VALIDATOR_ITEM = frozenset({"loc", "msg"})
 
 
@@ -44,7 +51,9 @@ def of_mapping(body: Mapping[str, Any], call: ToolCall, now: float | None, *, fa
 
     ``failed`` says that a framework has marked the result as an error already.
     """
-    exit_code = field(body, "exit_code", "exitCode", "returncode", "exit_status", "return_code")
+    if not failed and is_quiet(body):
+        return None
+    exit_code = field(body, *_EXITS)
     if type(exit_code) is int and not isinstance(exit_code, bool):
         return _of_command(body, exit_code, now, call)
     rpc = body.get("error")
@@ -57,7 +66,26 @@ def of_mapping(body: Mapping[str, Any], call: ToolCall, now: float | None, *, fa
     wait = retry_after.in_body(body, now)
     if wait is None and isinstance(body.get("headers"), Mapping):
         wait = retry_after.in_headers(body["headers"], now)
-    return found._replace(retry_after_s=wait if wait is not None else found.retry_after_s, detail=_message(body))
+    found = found._replace(retry_after_s=wait if wait is not None else found.retry_after_s, detail=_message(body))
+    return texts.rate_or_quota(found)
+
+
+def is_quiet(body: Mapping[Any, Any]) -> bool:
+    """Whether a mapping holds no field that could tell of a failure: the cheap test that most results pass."""
+    if _TELLING.isdisjoint(body):
+        return not body or type(next(iter(body.values()))) is not list or len(body) > 20
+    for key in _TELLING.intersection(body):
+        value = body[key]
+        if key in _WORDY:
+            if type(value) is not str or len(value) > 40 or value in _GOOGLE_STATUS or value.lower() in _BAD_STATUS or value[:1].isdigit():
+                return False
+        elif value is True and key in _FLAGS:
+            continue
+        elif value is not None and value != "" and value != 0 and value != []:
+            return False
+        elif value is False and key in _FLAGS:
+            return False
+    return True
 
 
 def of_failed_value(value: Any, call: ToolCall, now: float | None = None) -> Finding:
@@ -124,7 +152,7 @@ def _tells_failure(body: Mapping[str, Any], call: ToolCall) -> bool:
     """Whether a mapping as a whole says that the call failed, rather than reporting a failure of something else."""
     if _has_payload(body):
         return False
-    if any(body.get(flag) is False for flag in ("success", "ok", "Success", "succeeded", "isSuccess", "is_success")):
+    if any(body.get(flag) is False for flag in _FLAGS):
         return _failure_is_the_calls(body, call)
     if _http_status(body) is not None:
         return True
@@ -151,6 +179,8 @@ def _has_payload(body: Mapping[str, Any]) -> bool:
     data = body.get("data")
     if isinstance(data, Mapping | list) and data and (body.get("errors") or body.get("error")):
         return any(v not in (None, [], {}) for v in (data.values() if isinstance(data, Mapping) else data[:20]))
+    if isinstance(body.get("status"), str) and body["status"].lower() in _IN_PART:
+        return True
     flagged = body.get("success") is True or body.get("ok") is True or body.get("status") in ("success", "ok", "succeeded")
     return bool(flagged)
 
@@ -204,6 +234,8 @@ def _error_value(body: Mapping[str, Any], call: ToolCall) -> Any:
             continue
         if isinstance(value, int | float) and value is not True and key not in ("errcode", "error_code", "errorCode", "ErrorCode", "errno"):
             continue  # a count
+        if isinstance(value, Mapping) and key in ("errors", "Errors") and any(_low(k) not in _META_KEYS and k not in _ERROR_KEYS for k in body):
+            continue  # a description of errors among other things
         if isinstance(value, list) and _ABOUT_ERRORS.search(call.tool[:80]) and not _is_messages(value, body):
             continue
         if isinstance(value, list) and len(body) > 4 and not _is_messages(value, body):

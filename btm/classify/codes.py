@@ -68,7 +68,7 @@ _TABLE: dict[K, str] = {
         enametoolong fielderror argument toolargument toolarguments schemavalidationfailed unsupportedvalue
         payloadtoolarge requesttoolarge entitytoolarge emailinvalid invalidemail amounttoosmall amounttoolarge
         malformedquerystring invalidquery badsyntax invalidusage usage parsererror""",
-    K.SERVER_ERROR: """internal internalerror internalservererror servererror server internalfailure backenderror
+    K.SERVER_ERROR: """internal apierror internalerror internalservererror servererror server internalfailure backenderror
         fatalerror badgateway unexpectedservererror applicationerror dataloss crashed panic segfault
         unhandledexception serverfault systemerror executionfailed500""",
     K.UNAVAILABLE: """unavailable serviceunavailable temporarilyunavailable maintenance undermaintenance overloaded
@@ -120,7 +120,7 @@ NOT_REACHED = frozenset(
 # Names of whole classes of errors: a sentence beside them says more.
 _BROAD = frozenset(
     "invalidrequest badrequest validation validationfailed network connection server internal usage syntax auth"
-    " permission argument parsing decode card api resourceexhausted aborted limitexceeded duplicate required"
+    " permission argument parsing decode card apierror resourceexhausted aborted limitexceeded duplicate required"
     " operationaborted forbidden billing conflict invalidargument unprocessableentity".split()
 )
 _PUNCTUATION = re.compile(r"[\W_]+")

@@ -23,6 +23,7 @@ _META = frozenset(
 )
 _GOOD_NEWS = re.compile(r"error|warn|conflict|alert|issue|violation|failure|failed|incident|problem|overdue|duplicate|blocked|vulnerab|outage|missing|unread|check|valid|verify|lint|test|diff|lock", re.IGNORECASE)
 _SILENT_TOOLS = re.compile(r"shell|bash|exec|python|repl|command|terminal|run_(?!sql)|think|set_|put_|write|delete|remove|update|create|log", re.IGNORECASE)
+_SAYS_NONE = re.compile(r"\b0 rows? (?:returned|found|selected|matched)|\b(?:returned|found|matched) (?:0|no|zero) (?:rows?|results?|records?|items|matches)|^\W{0,3}no (?:\w+ ){0,3}(?:results?|matches|matching|records?|rows|entries|hits)\b", re.IGNORECASE)
 _ZERO = re.compile(r"^(?:total|total_count|count|total_results|num_results|number_of_results|hits|numfound|total_hits|result_count|row_count|rowcount)$")
 
 
@@ -40,12 +41,30 @@ def of_value(value: Any, call: ToolCall) -> Finding | None:
             return None
         return _found("nothing came back", 0.8)
     if isinstance(value, str):
+        if len(value) <= 300 and _SAYS_NONE.search(value) and not _GOOD_NEWS.search(tool):
+            return _found("the text says that nothing was found", 0.85)
         return _found("an empty list came back", 0.85) if value.strip() in ("[]", "{}", "null", "None", "()") and not _GOOD_NEWS.search(tool) else None
     if isinstance(value, list | tuple):
         return None if value or _GOOD_NEWS.search(tool) else _found("an empty list came back", 0.95)
     if isinstance(value, Mapping):
         return _of_mapping(value, tool)
     return None
+
+
+def could_be_empty(value: Any) -> bool:
+    """Whether a list or mapping is empty or holds something empty near its top: the cheap test that most fail."""
+    if not value:
+        return True
+    if (type(value) is not dict and not isinstance(value, Mapping)) or len(value) > 25:
+        return False
+    for member in value.values():
+        if not member and (member is None or type(member) in (list, dict)):
+            return True
+        if member == "ZERO_RESULTS":
+            return True
+        if type(member) is dict and len(member) <= 3 and could_be_empty(member):
+            return True
+    return False
 
 
 def _of_mapping(body: Mapping[str, Any], tool: str) -> Finding | None:

@@ -11,19 +11,25 @@ from typing import Any
 import orjson
 
 from btm import safe
-from btm.classify import bodies, exceptions, frameworks, markup, plain
+from btm.classify import bodies, exceptions, frameworks, hints, markup, plain, silent
 from btm.classify.ambiguity import is_ambiguous
 from btm.classify.expectations import ErrorRule, Expectations
 from btm.classify.finding import NONE, Finding
 from btm.model import SUCCESS, ErrorKind, Family, Outcome, ToolCall
-from btm.classify import silent
 from btm.classify.shape import ShapeProfile
 
 UserRule = ErrorRule | Callable[[ToolCall, Any, BaseException | None], Outcome | ErrorKind | None]
 _LOG = logging.getLogger("btm")
 _ABSENT: Any = object()
 _JSON_LIMIT = 16_000
-_PLAIN_NUMBER = frozenset({int, float, bool})
+"""Characters of a JSON text beyond which only its beginning is looked at."""
+
+_BOILERPLATE = re.compile(r"\s*For (?:more|further|troubleshooting)[^\n]{0,80}https?://[^\s]{1,200}")
+"""What libraries append to every message."""
+
+_REPR_TEXT = re.compile(r"text=(['\"])(.{0,2000})", re.DOTALL)
+_BARE = frozenset({int, float, bool, list, type(None)})
+_OPENERS = frozenset(["", "{", "[", "<", " ", "\n", "\t", "\r", "m"])
 
 
 def classify(
@@ -71,28 +77,38 @@ def _classify(
             return ruled
     if error is not None:
         return _outcome(_with_history(exceptions.of_exception(error, call, moment), history), call)
-    bare = frameworks.unwrap(value) if type(value) is not str else None
-    if bare is not None:
+    plain_success = expectations is None and shape is None
+    if type(value) is str:
+        if plain_success and _is_plainly_fine(value):
+            found = silent.computed(value, call) if call.arguments else None
+            return SUCCESS if found is None else _outcome(found, call, value)
+    elif type(value) not in _BARE and not (type(value) is dict and frameworks.is_bare(value)):
+        bare = frameworks.unwrap(value)
         value = bare.value
         if bare.is_error:
             found = bodies.of_failed_value(value, call, moment)
-            return _outcome(_with_history(found, history), call)
-    parsed, found_explicit = _explicit(value, call, moment)
-    if found_explicit is not None:
-        return _outcome(_with_history(found_explicit, history), call, value)
+            return _outcome(_with_history(found, history), call, value)
+    parsed, open_failure = _explicit(value, call, moment)
+    if open_failure is not None:
+        return _outcome(_with_history(open_failure, history), call, value)
     quiet = silent.find(parsed, call, expectations, shape, moment)
     return SUCCESS if quiet is None else _outcome(quiet, call, value)
+
+
+def _is_plainly_fine(text: str) -> bool:
+    """Whether a text holds no word of failure, and is neither blank nor JSON or markup."""
+    return text[:1] not in _OPENERS and not hints.any_in(text)
 
 
 def _explicit(value: Any, call: ToolCall, now: float | None) -> tuple[Any, Finding | None]:
     """Return the value as JSON values as far as it is one, and the failure that it tells of openly."""
     if isinstance(value, str):
         return _explicit_text(value, call, now)
-    if isinstance(value, Mapping):
-        return value, bodies.of_mapping(value, call, now)
+    if type(value) is dict or isinstance(value, Mapping):
+        return value, None if bodies.is_quiet(value) else bodies.of_mapping(value, call, now)
     if isinstance(value, list | tuple):
         return _explicit_list(value, call, now)
-    if value is None or type(value) in _PLAIN_NUMBER:
+    if type(value) in _BARE:
         return value, None
     if isinstance(value, bytes | bytearray):
         return _explicit_text(bytes(value[:_JSON_LIMIT]).decode("utf-8", "replace"), call, now)
@@ -130,10 +146,20 @@ def _explicit_text(text: str, call: ToolCall, now: float | None) -> tuple[Any, F
         return text, broken
     if first == "<":
         return text, markup.of_markup(text, call.tool)
-    if first == "m" and text.startswith("meta=") and "isError=True" in text[-40:]:
-        inner = re.search(r"text=(['\"])(.{0,2000})", text, re.DOTALL)
-        return text, bodies.of_failed_value(inner.group(2) if inner else "", call, now)
+    if first == "m" and text.startswith("meta=") and "content=[" in text[:60]:
+        return text, _explicit_repr(text, call, now)
+    if not hints.any_in(text):
+        return text, None
     return text, plain.of_plain_text(text, call.tool, now)
+
+
+def _explicit_repr(text: str, call: ToolCall, now: float | None) -> Finding | None:
+    """The ``repr`` of an MCP result, as loops that print their results keep it."""
+    inner = _REPR_TEXT.search(text[:2_400])
+    said = inner.group(2) if inner is not None else ""
+    if "isError=True" in text[-60:]:
+        return bodies.of_failed_value(said, call, now)
+    return plain.of_plain_text(said, call.tool, now)
 
 
 def _parsed(text: str) -> Any:
@@ -149,15 +175,21 @@ def _outcome(found: Finding, call: ToolCall, value: Any = None) -> Outcome:
     detail = found.detail or (safe.text_of(value, 600) if value is not None else "")
     return Outcome(
         kind=found.kind,
-        detail=safe.redact(detail),
+        detail=safe.redact(_BOILERPLATE.sub("", detail, 3) if "For " in detail else detail),
         status_code=found.status_code,
         retry_after_s=found.retry_after_s,
         silent=found.kind.family is Family.SILENT or found.rule.startswith("shape:"),
         ambiguous=is_ambiguous(found, call),
         confidence=max(0.05, min(1.0, found.confidence)),
-        reason=safe.redact(found.reason, 200),
+        reason=_clean(found.reason),
         rule=found.rule,
     )
+
+
+@lru_cache(maxsize=1_024)
+def _clean(reason: str) -> str:
+    # Reasons are few; those that name a field or a code of the answer hold untrusted text.
+    return safe.redact(reason, 200)
 
 
 def _with_history(found: Finding, history: Sequence[Outcome] | None) -> Finding:

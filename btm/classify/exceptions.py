@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import orjson
 
 from btm.classify import numbers, retry_after, texts, types
-from btm.classify.codes import of_code, of_json_rpc
+from btm.classify.codes import GRPC, of_code, of_json_rpc
 from btm.classify.finding import CODE, DEFAULT, EXACT, NONE, WEAK, Finding, surest
 from btm.classify.python_errors import of_python_error
 from btm.classify.reading import attribute, chain, ends, field, message, qualified
@@ -21,6 +22,8 @@ DEEPER = 0.04
 """What each level of wrapping takes from the confidence of what is found there."""
 
 _STATUS_NAMES = ("status_code", "http_status", "status", "http_code", "code")
+Facts = Mapping[str, Any]
+_MYSQL = frozenset({"pymysql", "MySQLdb", "mysql", "aiomysql", "mariadb"})
 _TRANSPORT = frozenset({K.TIMEOUT, K.UNAVAILABLE})
 _SAYS_NOTHING = frozenset({"KeyError", "StopIteration", "CalledProcessError", "SMTPRecipientsRefused"})
 # What a text may make of a type that is sure of itself.
@@ -46,8 +49,8 @@ def of_exception(error: BaseException, call: ToolCall, now: float | None) -> Fin
     best: Finding | None = None
     wait: float | None = None
     unreached = False
-    for depth, current in chain(error):
-        found = _of_one(current, call, now)
+    for depth, current, known in chain(error):
+        found = _of_one(current, known, call, now)
         if found is None:
             continue
         wait = found.retry_after_s if wait is None else wait
@@ -64,16 +67,16 @@ def of_exception(error: BaseException, call: ToolCall, now: float | None) -> Fin
     return best._replace(detail=text or best.detail, retry_after_s=wait)
 
 
-def _of_one(error: BaseException, call: ToolCall, now: float | None) -> Finding | None:
+def _of_one(error: BaseException, known: Facts, call: ToolCall, now: float | None) -> Finding | None:
     root, name = qualified(type(error))
     if name in _CONTROL:
         return None
     text = message(error)
-    status, wait = _status_of(error, root), _wait_of(error, now)
+    status, wait = _status_of(known, root), _wait_of(known, now)
     special = of_python_error(error, name, text, call)
-    words = None if name in _SAYS_NOTHING and " " not in text.strip("'\" ") else _words_of(error, name, text)
-    typed = _by_type(error)
-    codes = surest(_codes_of(error, root, text))
+    words = None if name in _SAYS_NOTHING and " " not in text.strip("'\" ") else _words_of(known, name, text)
+    typed = _by_type(type(error))
+    codes = surest(_codes_of(error, known, root, text)) if known or text[:1] == "(" else None
     if status is not None:
         hint = codes if codes is not None and (codes.confidence > 0.8 or words is None) else words
         if hint is not None and words is not None and hint.confidence < words.confidence:
@@ -87,7 +90,7 @@ def _of_one(error: BaseException, call: ToolCall, now: float | None) -> Finding 
     if found is None:
         return None
     wait = wait if wait is not None else words.retry_after_s if words is not None else None
-    return found._replace(retry_after_s=wait, detail=text)
+    return texts.rate_or_quota(found._replace(retry_after_s=wait, detail=text))
 
 
 def _refined(typed: Finding | None, words: Finding | None, text: str) -> Finding | None:
@@ -99,9 +102,10 @@ def _refined(typed: Finding | None, words: Finding | None, text: str) -> Finding
     return words._replace(confidence=typed.confidence)
 
 
-def _by_type(error: BaseException) -> Finding | None:
+@lru_cache(maxsize=1_024)
+def _by_type(raised: type) -> Finding | None:
     loose: Finding | None = None
-    for kind in type(error).__mro__[:-1]:
+    for kind in raised.__mro__[:-1]:
         root, name = qualified(kind)
         if name in ("Exception", "BaseException"):
             break
@@ -120,9 +124,9 @@ def _by_type(error: BaseException) -> Finding | None:
     return loose
 
 
-def _words_of(error: BaseException, name: str, text: str) -> Finding | None:
+def _words_of(known: Facts, name: str, text: str) -> Finding | None:
     if name == "CalledProcessError":
-        output = field(error, "stderr", "output")
+        output = known.get("stderr") or known.get("output")
         text = ends(output) if isinstance(output, str) else output[:4_000].decode("utf-8", "replace") if isinstance(output, bytes) else ""
     if name in ("ValueError", "TypeError", "AttributeError") and not text.strip():
         return None
@@ -132,12 +136,14 @@ def _words_of(error: BaseException, name: str, text: str) -> Finding | None:
     return found
 
 
-def _status_of(error: BaseException, root: str) -> int | None:
+def _status_of(known: Facts, root: str) -> int | None:
+    if not known:
+        return None
     for name in _STATUS_NAMES:
-        value = attribute(error, name)
+        value = known.get(name)
         if is_failure(value) and not (name == "code" and root in ("pymongo", "xml")):
             return int(value)
-    response = attribute(error, "response") or attribute(error, "resp")
+    response = known.get("response", known.get("resp"))
     if response is None:
         return None
     value = field(response, "status_code", "status", "HTTPStatusCode")
@@ -148,92 +154,94 @@ def _status_of(error: BaseException, root: str) -> int | None:
     return int(value) if is_failure(value) else None
 
 
-def _wait_of(error: BaseException, now: float | None) -> float | None:
-    direct = retry_after.seconds_of(attribute(error, "retry_after"), now)
+def _wait_of(known: Facts, now: float | None) -> float | None:
+    if not known:
+        return None
+    direct = retry_after.seconds_of(known.get("retry_after"), now)
     if direct is not None:
         return direct
-    response = attribute(error, "response")
-    for holder in (error, response):
-        headers = field(holder, "headers") if holder is not None else None
-        headers = headers or field(field(holder, "ResponseMetadata"), "HTTPHeaders") if holder is not None else None
-        if isinstance(headers, Mapping):
-            try:
-                found = retry_after.in_headers(headers, now)
-            except Exception:  # noqa: BLE001 - a foreign mapping may raise from iteration
-                found = None
-            if found is not None:
-                return found
-    body = attribute(error, "body")
+    response = known.get("response")
+    headers = known.get("headers") or field(response, "headers") or field(field(response, "ResponseMetadata"), "HTTPHeaders")
+    if headers is not None and attribute(headers, "get") is not None:
+        try:
+            found = retry_after.in_headers(headers, now)
+        except Exception:  # noqa: BLE001 - a foreign mapping may raise from anything
+            found = None
+        if found is not None:
+            return found
+    body = known.get("body")
     return retry_after.in_body(body, now) if isinstance(body, dict) else None
 
 
-def _codes_of(error: BaseException, root: str, text: str) -> list[Finding | None]:
+def _codes_of(error: BaseException, known: Facts, root: str, text: str) -> list[Finding | None]:
     """Everything machine-readable that the exception carries, the surest sort first."""
     found: list[Finding | None] = []
-    state = field(error, "sqlstate", "pgcode")
+    state = known.get("sqlstate", known.get("pgcode"))
     if isinstance(state, str) and len(state) == 5:
         found.append(numbers.of_sqlstate(state, text))
-    number = attribute(error, "errno")
-    if type(number) is int:
-        mysql = root in ("pymysql", "MySQLdb", "mysql", "aiomysql", "mariadb")
-        found.append(numbers.of_mysql(number) if mysql else numbers.of_errno(number))
+    number = known.get("errno")
+    if type(number) is int and _is_os_error(error):
+        found.append(numbers.of_mysql(number) if root in _MYSQL else numbers.of_errno(number))
     arguments = attribute(error, "args")
-    if type(arguments) is tuple and arguments and type(arguments[0]) is int and root in ("pymysql", "MySQLdb", "aiomysql", "mysql"):
+    if root in _MYSQL and type(arguments) is tuple and arguments and type(arguments[0]) is int:
         found.append(numbers.of_mysql(arguments[0]))
-    sqlite = attribute(error, "sqlite_errorname")
+    sqlite = known.get("sqlite_errorname")
     if isinstance(sqlite, str):
         found.append(_SQLITE.get(sqlite.removeprefix("SQLITE_").split("_")[0]))
-    exit_code = attribute(error, "returncode")
+    exit_code = known.get("returncode")
     if type(exit_code) is int:
         found.append(numbers.of_exit_code(exit_code))
-    found.extend(_smtp(error, text))
-    found.extend(_bodies(error, root))
+    found.extend(_smtp(error, known, text))
+    found.extend(_bodies(known, root))
     return found
 
 
-def _smtp(error: BaseException, text: str) -> list[Finding | None]:
-    code = attribute(error, "smtp_code")
+def _is_os_error(error: BaseException) -> bool:
+    # OpenSSL's errors are OSErrors by class, and their errno is a number of OpenSSL's own.
+    names = {qualified(kind)[1] for kind in type(error).__mro__}
+    return "SSLError" not in names and not names.isdisjoint({"OSError", "Error", "MySQLError", "OperationalError"})
+
+
+def _smtp(error: BaseException, known: Facts, text: str) -> list[Finding | None]:
+    code = known.get("smtp_code")
     if type(code) is int:
         return [numbers.of_smtp(code, text)]
-    name = qualified(type(error))[1]
-    if name in ("SMTPRecipientsRefused", "error_perm", "error_temp", "SMTPDataError", "SMTPSenderRefused"):
+    if qualified(type(error))[1] in ("SMTPRecipientsRefused", "error_perm", "error_temp", "SMTPDataError", "SMTPSenderRefused"):
         reply = re.search(r"\(([45]\d\d),|^([45]\d\d)\b", text)
         if reply:
             return [numbers.of_smtp(int(reply.group(1) or reply.group(2)), text)]
     return []
 
 
-def _bodies(error: BaseException, root: str) -> list[Finding | None]:
+def _bodies(known: Facts, root: str) -> list[Finding | None]:
     found: list[Finding | None] = []
-    response = attribute(error, "response")
-    code: Any = attribute(error, "code")
+    response, body = known.get("response"), known.get("body")
+    code: Any = known.get("code")
     if callable(code):
         code = _called(code)
     code = field(code, "name") if not isinstance(code, str | int | None) else code
-    if root == "pymongo" and type(code) is int:
+    if type(code) is int and root == "pymongo":
         found.append(numbers.of_mongo(code))
-    rpc = attribute(error, "error")
-    inner = field(rpc, "code") if rpc is not None else None
-    for value in (code, inner, field(field(response, "Error"), "Code"), field(attribute(error, "body"), "code"),
-                  attribute(error, "error_code"), attribute(error, "reason"), attribute(error, "type")):  # fmt: skip
+    if type(code) is int and root == "grpc" and 0 < code < len(GRPC):
+        kind = GRPC[code]
+        found.append(kind and Finding(kind, f"grpc:{code}", f"gRPC status {code}", CODE))
+    inner = field(known["error"], "code") if "error" in known else None
+    answered = field(field(response, "Error"), "Code") or _slack(response) if response is not None else None
+    said = body.get("code") if isinstance(body, Mapping) else None
+    for value in (code, inner, answered, said, known.get("error_code"), known.get("reason"), known.get("type")):
         if isinstance(value, str) and value and " " not in value.strip():
             found.append(of_code(value.removeprefix("StatusCode.")))
         elif type(value) is int and -33_000 < value < -31_000:
             found.append(of_json_rpc(value))
-    if root == "grpc" and type(code) is int and 0 < code < len(numbers_grpc()):
-        kind = numbers_grpc()[code]
-        found.append(kind and Finding(kind, f"grpc:{code}", f"gRPC status {code}", CODE))
-    content = attribute(response, "_content") if response is not None else attribute(error, "body")
+    content = attribute(response, "_content") if response is not None else body
     if isinstance(content, bytes | str) and content:
         found.append(_of_content(content))
     return found
 
 
-def numbers_grpc() -> tuple[K | None, ...]:
-    """Return the kinds of gRPC's numbered statuses."""
-    from btm.classify.codes import GRPC
-
-    return GRPC
+def _slack(response: Any) -> Any:
+    data = response if isinstance(response, Mapping) else attribute(response, "data")
+    return data.get("error") if isinstance(data, Mapping) else None
 
 
 def _called(code: Any) -> Any:

@@ -8,30 +8,12 @@ from typing import Any
 from btm.classify import dates
 from btm.classify.expectations import Expectations
 from btm.classify.finding import Finding
+from btm.classify.jsonwalk import json_type
 from btm.classify.plausible import number
 from btm.model import ErrorKind as K
 
 _MOST_VALUES = 1_000
 _MISSING: Any = object()
-
-
-def json_type(value: object) -> str:
-    """Return the JSON type name of a value: string, integer, number, boolean, array, object or null."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, str):
-        return "string"
-    if isinstance(value, int):
-        return "integer"
-    if isinstance(value, float):
-        return "number"
-    if isinstance(value, Mapping):
-        return "object"
-    if isinstance(value, list | tuple):
-        return "array"
-    return "string"
 
 
 def at_path(value: Any, path: str) -> Iterator[Any]:

@@ -9,6 +9,9 @@ from typing import Any
 from btm.classify.reading import attribute, field
 
 
+_WRAPPERS = frozenset({"isError", "is_error", "content"})
+
+
 @dataclass(frozen=True, slots=True)
 class ToolResult:
     """A result together with what its framework says about it.
@@ -24,9 +27,12 @@ class ToolResult:
 def unwrap(result: Any) -> ToolResult:
     """Return the bare value of a result and its framework's flag, whatever it is wrapped in."""
     if isinstance(result, ToolResult):
-        return result
+        if result.is_error:
+            return result
+        inner = unwrap(result.value)
+        return inner if inner.is_error is not None else ToolResult(inner.value, result.is_error)
     if isinstance(result, Mapping):
-        return _unwrap_mapping(result)
+        return ToolResult(result) if is_bare(result) else _unwrap_mapping(result)
     content = attribute(result, "content")
     if content is None:
         return ToolResult(result)
@@ -39,6 +45,11 @@ def unwrap(result: Any) -> ToolResult:
     if attribute(result, "tool_call_id") is not None or attribute(result, "type") == "tool":
         return ToolResult(content, status == "error" if isinstance(status, str) else None)
     return ToolResult(result)
+
+
+def is_bare(result: Mapping[Any, Any]) -> bool:
+    """Whether a mapping certainly is no framework's wrapper."""
+    return _WRAPPERS.isdisjoint(result)
 
 
 def _unwrap_mapping(result: Mapping[Any, Any]) -> ToolResult:

@@ -2,70 +2,177 @@
 
 from __future__ import annotations
 
+import math
 import re
-from enum import IntFlag
+from functools import lru_cache
+from typing import NamedTuple
 
-
-class Trait(IntFlag):
-    """What a field may be a sign of."""
-
-    NONE = 0
-    PARTIAL = 1  # truncated, has_more, next_token, failed_count, warnings
-    STALE = 2  # stale, as_of, observed_at, age, warning headers, notes
-    NUMBER = 4  # numbers with natural bounds: latitude, humidity, counts
-    ORDER = 8  # pairs in an order: start and end, minimum and maximum
-    SUM = 16  # totals, shares, converted amounts, arithmetic
-
-
-_PARTIAL = re.compile(
-    r"truncated|incomplete|^partial|_partial$|is_partial|^has_?(?:more|next)|more_(?:results|available|items|pages)|next_?(?:page|token|cursor|link|marker|offset)|^next$|nextlink"
-    r"|last_?evaluated_?key|unprocessed|^failed|_failed$|failures?$|failed_?(?:put|record|entry)?_?(?:count|entr|items|rows)|^errors?$|^warnings?$|_shards|timed_?out|^status$|completeness|^complete$|^exceeded_?transfer"
-    r"|^(?:note|notes|message|notice|warning_message|info|remark|hint)$|^terminated_early|missing_(?:fields|sources|data|columns|pages)|unavailable_(?:sources|providers|suppliers)"
-)
-_STALE = re.compile(
-    r"stale|as_?of(?:_|$)|observ(?:ed|ation)_?(?:at|time|on|date)|cached|_at_cache|fetched_?(?:at|on)|retrieved_?(?:at|on)|refreshed|last_?(?:refresh|sync|updat|seen|known|checked|fetched|success|poll|report)"
-    r"|synced?_?(?:at|on|time)|data_?(?:timestamp|time|date|age)|(?:quote|price|trade|rate|snapshot|sample|reading|measurement|update)_?(?:time|timestamp|date|at)$|measured_?(?:at|on)|sampled_?at|computed_?at|valid_?(?:on|until|to|through|date|for)"
-    r"|^timestamp$|^(?:time|date|day|generated_?at|reported_?at)$|^age(?:_?s|_?seconds|_?hours|_?days|_?minutes)?$|^warning$|^x-cache|outdated|^expired$|^fresh|^(?:note|notes|message|notice|source|warnings?|info|remark|data_source)$"
-)
-_NUMBER = re.compile(
-    r"^lat(?:itude)?$|^(?:lon|lng|long|longitude)$|_lat(?:itude)?$|_(?:lon|lng|longitude)$|temp(?:erature)?(?:_|$)|_temp$|temperature|humidity|battery|progress|completion|probability|confidence|percent|pct|^age$|count$|^qty$|quantity|population|distance|duration|"
-    r"^(?:height|weight|length|width|area|volume|speed|seats|nights|pages|size|capacity)|wind_|heart_?rate|^bpm$|spo2|^ph$|pressure|rating|^stars$|_seats$|elapsed|mileage|_date$|^date$|_on$|^check_?(?:in|out)|weekday|day_of_week|price$|^price|_km$|_bytes$|latency|^month$|^hour$|^minute$"
-)
-_ORDER = re.compile(
-    r"^(?:start|end|from|to|begin|begins|ends|starts|since|until|low|high|min|max|open|close|departure|arrival|check_?in|check_?out|created|updated|opened|closed|issued|due|born|died|birth|death|pick_?up|drop_?off|valid_from|valid_to)"
-    r"|(?:_|^)(?:start|end|min|max|low|high|minimum|maximum|avg|average|mean|median|from|to)(?:_|$)|_(?:at|on|date|time)$"
-)
-_SUM = re.compile(
-    r"total|^sum|subtotal|amount|^expression$|^result$|^rate$|converted|_pct$|percent|share|^yes|^no$|_f$|_c$|_km$|_miles?$|_mi$|fahrenheit|^count$|^returned$|_count$|equation|formula"
-)
 _SPLIT = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_known: dict[str, int] = {}
-_MOST = 8_192
+
+
+@lru_cache(maxsize=4_096)
+def _snake(name: str) -> str:
+    return _SPLIT.sub("_", name).lower().replace("-", "_").replace(" ", "_")
 
 
 def snake(name: str) -> str:
     """Return a field name in snake_case, at most 64 characters of it: ``nextPageToken`` is ``next_page_token``."""
-    return _SPLIT.sub("_", name[:64]).lower().replace("-", "_").replace(" ", "_")
+    return _snake(name[:64])
 
 
-def traits(name: object) -> int:
-    """Return the traits of a field name as a bit mask; 0 for most names, and for keys that are not text."""
-    found = _known.get(name) if isinstance(name, str) else 0
-    if found is not None:
+class Bound(NamedTuple):
+    """The range in which a number under a name is possible at all."""
+
+    low: float
+    high: float
+    what: str
+
+
+class Role(NamedTuple):
+    """What a field may be a sign of; ``""``, None and False where it is none.
+
+    ``partial`` and ``stale`` name the sign (see `btm.classify.partial` and `btm.classify.stale`), ``bound`` the
+    possible range, ``partners`` the names that must
+    not come before it (the end of a start), ``sums`` a part of a calculation.
+    """
+
+    name: str
+    partial: str
+    stale: str
+    bound: Bound | None
+    day: bool
+    partners: tuple[str, ...]
+    sums: bool
+
+
+def _rules(*pairs: tuple[str, str]) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    return tuple((sign, re.compile(pattern)) for sign, pattern in pairs)
+
+
+_PARTIAL = _rules(
+    (
+        "flag",
+        r"^(?:is_|was_|output_|response_|content_|results?_)?truncated$|^(?:is_)?incomplete(?:_results)?$"
+        r"|^(?:is_)?partial(?:_results?|_response)?$|^terminated_early$|^exceeded_?transfer_?limit$",
+    ),
+    ("more", r"^has_?more(?:_\w+)?$|^has_?next(?:_page)?$|^more_(?:results|available|items|pages)(?:_available)?$"),
+    (
+        "next",
+        r"^_?_?next_?(?:page)?_?(?:token|cursor|link|marker|url)$|^(?:@odata\.)?next_?link$|^last_?evaluated_?key$"
+        r"|^next_continuation_token$|^next_?(?:page|cursor|token|marker)$|^next$",
+    ),
+    (
+        "unprocessed",
+        r"^unprocessed_?(?:items|keys|records|entries|rows)?$|^failed_?(?:put_count|record_count|entry_count|entries)$"
+        r"|^(?:missing|unavailable)_(?:sources|providers|suppliers|pages|columns)$",
+    ),
+    ("failed", r"^(?:failed|failures?|failed_?(?:count|rows|items|records|messages)|num_?failed|error_?count|rejected(?:_count)?)$"),
+    ("status", r"^status$|^status_code$|^result$|^outcome$"),
+    ("shards", r"^_shards$"),
+    ("timed_out", r"^timed_?out$"),
+    ("errors", r"^errors?$"),
+    ("note", r"^(?:notes?|notice|message|warnings?|warning_message|info|remark|hint)$"),
+)
+_STALE = _rules(
+    ("flag", r"^(?:is_|data_)?(?:stale|outdated)$"),
+    ("warning", r"^warning$"),
+    ("age", r"^age$"),
+    ("note", r"^(?:notes?|notice|message|warnings|info|remark)$"),
+    (
+        "measured",
+        r"^(?:data_)?as_?of(?:_date|_time)?$|^observ(?:ed|ation)_(?:at|time|on|date)$|^cached_at$|^fetched_(?:at|on)$"
+        r"|^retrieved_(?:at|on)$|^(?:last_)?refreshed(?:_at)?$|^(?:last_)?synced?(?:_at|_time)?$"
+        r"|^last_(?:refresh|sync|update|updated|fetched|known|poll|report)(?:ed)?(?:_at|_time|_on)?$|^data_(?:timestamp|time|date)$"
+        r"|^(?:quote|price|trade|rate|snapshot|sample|reading|measurement)_(?:time|timestamp|date|at)$"
+        r"|^(?:measured|sampled|computed|reported)_(?:at|on)$",
+    ),
+    ("live", r"^(?:timestamp|time|date|day|generated_at|valid_(?:on|until|to|through|date|for)|update_time|updated)$"),
+)
+_INF = math.inf
+_BOUNDS: tuple[tuple[re.Pattern[str], Bound], ...] = tuple(
+    (re.compile(pattern), Bound(low, high, what))
+    for pattern, low, high, what in (
+        (r"^(?:\w+_)?lat(?:itude)?$", -90.0, 90.0, "a latitude"),
+        (r"^(?:\w+_)?(?:lon|lng|longitude)$", -180.0, 360.0, "a longitude"),
+        (r"^(?:\w+_)?temp(?:erature)?_(?:c|celsius)$", -273.15, _INF, "a temperature above absolute zero"),
+        (r"^(?:\w+_)?temp(?:erature)?_(?:k|kelvin)$", 0.0, _INF, "a temperature above absolute zero"),
+        (r"^(?:\w+_)?temp(?:erature)?(?:_f|_fahrenheit|_min|_max)?$", -459.67, _INF, "a temperature above absolute zero"),
+        (r"^(?:relative_)?humidity(?:_pct|_percent|_percentage)?$", 0.0, 100.0, "a humidity"),
+        (r"^battery(?:_level|_pct|_percent)?$|^spo2(?:_pct)?$|^cloud_?cover(?:_pct)?$", 0.0, 100.0, "a percentage"),
+        (
+            r"^(?:progress|completion|completed|yes|no|occupancy|precipitation_probability|rain_probability)"
+            r"_?(?:pct|percent|percentage|probability)$",
+            0.0, 100.0, "a percentage",
+        ),
+        (r"^(?:probability|confidence|likelihood)(?:_score)?$", 0.0, 100.0, "a probability"),
+        (
+            r"^(?:count|qty|quantity|total_count|num_\w+|\w+_count|population|nights|pages|seats|available_seats|seats_\w+"
+            r"|guests|passengers|stars|attendees)$",
+            0.0, _INF, "a count",
+        ),
+        (
+            r"^(?:distance|duration|elapsed|height|weight|length|width|area|volume|speed|wind_speed|wind|mileage|size|capacity"
+            r"|latency|file_size)(?:_[a-z]{1,8})?$",
+            0.0, _INF, "a measure",
+        ),
+        (r"^age(?:_years)?$", 0.0, _INF, "an age"),
+        (r"^heart_?rate(?:_bpm)?$|^bpm$", 0.0, 600.0, "a heart rate"),
+        (r"^ph$", -2.0, 16.0, "a pH"),
+        (r"^pressure_(?:hpa|mb|mbar)$", 300.0, 1_200.0, "an air pressure"),
+        (r"^month$", 1.0, 12.0, "a month"),
+        (r"^hour$", 0.0, 24.0, "an hour"),
+    )
+)  # fmt: skip
+_DAY = re.compile(r"(?:^|_)(?:date|day|on|at|start|end|from|to|until|departure|arrival|check_?in|check_?out|due|birth\w*|expir\w+)(?:_date|_day)?$")
+_PAIRS = (
+    ("check_in", "check_out"), ("checkin", "checkout"), ("start", "end"), ("starts", "ends"), ("begin", "end"), ("begins", "ends"),
+    ("from", "to"), ("min", "max"), ("minimum", "maximum"), ("low", "high"), ("departure", "arrival"), ("created", "updated"),
+    ("created", "closed"), ("opened", "closed"), ("issued", "due"), ("birth", "death"), ("born", "died"), ("pickup", "dropoff"),
+    ("pick_up", "drop_off"), ("from", "until"), ("since", "until"), ("ordered", "delivered"), ("shipped", "delivered"),
+)  # fmt: skip
+_SUMS = re.compile(
+    r"^(?:sub)?total(?:_amount)?$|^amount_total$|^expression$|^equation$|^formula$|^rate$|^exchange_rate$|(?:_pct|_percent|_percentage|_share)$"
+    r"|temp\w*_[cf]$|_km$|^avg$|^average$|^mean$|^median$"
+)
+NEW = Role("", "", "", None, False, (), False)
+"""Stands in `KNOWN.get(name, NEW)` for a name that has not been looked at yet."""
+
+KNOWN: dict[object, Role | None] = {}
+"""Names that have been looked at; emptied when full, so that keys that are data cannot grow it without end."""
+
+_MOST = 8_192
+
+
+def role_of(name: object) -> Role | None:
+    """Return what a field name may be a sign of, or None for most names, and for keys that are not text."""
+    found = KNOWN.get(name, NEW)
+    if found is not NEW:
         return found
-    return _look(name) if isinstance(name, str) else 0
+    made = _look(name) if isinstance(name, str) else None
+    if not isinstance(name, str) or len(name) <= 64:
+        if len(KNOWN) >= _MOST:
+            KNOWN.clear()
+        KNOWN[name] = made
+    return made
 
 
-def _look(name: str) -> int:
+def _look(name: str) -> Role | None:
     low = snake(name)
-    mask = 0
-    for trait, pattern in (
-        (Trait.PARTIAL, _PARTIAL), (Trait.STALE, _STALE), (Trait.NUMBER, _NUMBER), (Trait.ORDER, _ORDER), (Trait.SUM, _SUM),
-    ):  # fmt: skip
-        if pattern.search(low):
-            mask |= int(trait)
-    if len(name) <= 64:
-        if len(_known) >= _MOST:
-            _known.clear()  # keys that are data (ids) must not grow this without end
-        _known[name] = mask
-    return mask
+    role = Role(
+        name=low,
+        partial=next((sign for sign, pattern in _PARTIAL if pattern.search(low)), ""),
+        stale=next((sign for sign, pattern in _STALE if pattern.search(low)), ""),
+        bound=next((bound for pattern, bound in _BOUNDS if pattern.search(low)), None),
+        day=_DAY.search(low) is not None,
+        partners=_partners(low),
+        sums=_SUMS.search(low) is not None,
+    )
+    return role if any(role[1:]) else None
+
+
+def _partners(name: str) -> tuple[str, ...]:
+    found = []
+    for first, second in _PAIRS:
+        if f"_{first}_" in f"_{name}_":
+            found.append(f"_{name}_".replace(f"_{first}_", f"_{second}_", 1)[1:-1])
+    return tuple(found)

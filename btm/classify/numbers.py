@@ -140,7 +140,7 @@ def of_smtp(code: int, text: str) -> Finding | None:
         return None
     enhanced = re.search(r"\b[45]\.(\d)\.(\d{1,3})\b", text[:300])
     rule, reason = f"smtp:{code}", f"SMTP reply {code}"
-    if enhanced and enhanced.group(1) == "7":
+    if enhanced and enhanced.group(1) == "7" and code >= 500:
         return Finding(K.AUTH_ERROR, rule, reason, CODE, reached=False)
     if code in (530, 534, 535, 538):
         return Finding(K.AUTH_ERROR, rule, reason, EXACT, reached=False)

@@ -6,6 +6,7 @@ from btm.classify.finding import WEAK
 from btm.classify.phrases import Phrase, _bad, _empty, _missing, _state, _tool
 
 FOURTH: tuple[Phrase, ...] = (
+    _state("empty", r"(?:directory|bucket|folder|container|cart|group|repository|is|are) not empty"),
     _empty("results result matches match records rows entries hits items documents data", r"\b(?:no|0|zero) (?:\w+ ){0,3}(?:results?|matches|match|records?|rows|entries|hits|items|documents?|data)\b(?: (?:were |was |have been )?(?:found|returned|available|matched|match|for|retrieved|selected))?|returned no (?:results?|rows|data)|(?:results?|records?|rows|hits) ?[:=] ?0\b", 0.8),
     _empty("nothing", r"nothing (?:was )?found|nothing matched"),
     _empty("empty", r"(?:empty (?:result|response|list|set)|(?:inbox|mailbox|list|result|cart|folder|directory|queue|calendar|table) is empty)", 0.75),
@@ -62,7 +63,7 @@ FOURTH: tuple[Phrase, ...] = (
     _state("version etag revision stale changed modified", r"(?:version|etag|revision) (?:\w+ )?(?:mismatch|conflict|does not match|is stale)|(?:has been|was|were) (?:modified|changed|updated) (?:by|since|in the meantime)|non-fast-forward|would be overwritten"),
     _state("rejected", r"\[?(?:remote )?rejected\]?.{0,100}(?:fast-forward|fetch first|hook|protected)|failed to push"),
     _state("git repository commit", r"not a git repository|nothing to commit|nothing to (?:undo|redo|revert)|unmerged"),
-    _state("limit maximum max exceeds exceed exceeded over", r"(?:exceeds?|over|above|beyond|reached|exceeded) (?:your |the |its |their |max(?:imum)? )*(?:\w+ ){0,3}(?:credit limit|limit of (?:reservations|items|bookings|seats))|too many (?:reservations|certificates|items in|bookings|open orders)", 0.8),
+    _state("limit maximum max exceeds exceed exceeded over many", r"(?:exceeds?|over|above|beyond|reached|exceeded) (?:your |the |its |their |max(?:imum)? )*(?:\w+ ){0,3}(?:credit limit|limit of (?:reservations|items|bookings|seats))|too many (?:reservations|certificates|items in|bookings|open orders)", 0.8),
     _state("allowed permitted possible", r"(?:action|operation|transition|cancell?ation|change|return|refund|exchange|modification|upgrade|deletion|update|booking)s? (?:is |are |was )?(?:\w+ )?not (?:allowed|permitted|possible)|not (?:allowed|permitted|possible) (?:for|on|in|when|while|after|because|on) (?:\w+ ){0,3}(?:order|reservation|ticket|state|status|item|booking|account|fare|economy|once|shipped|closed)", 0.8),
     _state("another", r"(?:held|owned|used|claimed|booked|reserved|in progress|edited|checked out) by (?:another|someone)|another \w+ is (?:already |currently )?(?:running|in progress|using|editing|active)"),
     _state("unless until without", r"(?:cannot|can't|not) .{0,80}\b(?:unless|until|without|while|because)\b", 0.75),

@@ -40,7 +40,7 @@ _MARK = re.compile(
     r"|traceback \(most recent call last\)"
     r"|(?:[\w']+ ){0,3}(?:returned|responded with|answered(?: with)?|replied with)(?: an?)?(?: error)?(?: http)?(?: status)?(?: code)? ?[45]\d\d\b"
     r"|http(?:/\d(?:\.\d)?)?(?: error| status)?[ :]{1,2}[45]\d\d\b|status(?: code)?[ :=]{1,2}[45]\d\d\b|[45]\d\d\b[ :]{1,2}(?:[{\"]|client error|server error)"
-    r"|npm err!|fatal: |e: |curl: \(\d+\)|error\[|\(error\) |request failed with status"
+    r"|npm err!|fatal: |(?:\w+: )?error response from daemon|error from server|e: |curl: \(\d+\)|error\[|\(error\) |request failed with status"
     r"|错误|錯誤|出错|失败|エラー|异常|例外[:：]"
     r")",
     re.IGNORECASE,
@@ -55,13 +55,14 @@ _FAILED = re.compile(
     r"|rate limit|too many|quota|internal |bad (?:gateway|request|credentials)|gateway |usage: )",
     re.IGNORECASE,
 )
-_STEMS = (
-    "error", "fail", "not ", "n't", "cannot", "can't", "denied", "timed", "timeout", "unauthor", "forbidden", "invalid",
-    "unknown", "exceed", "too many", "limit", "unavailable", "unable", "no ", "wrong", "oops", "exit code", "expired",
-    "exception", "refused", "maintenance", " down", "missing", "already", "busy", "valid tool", "usage:", "traceback",
-    "returned 4", "returned 5", "http 4", "http 5", "status 4", "status 5", "require", "insufficient", "terminated", "killed",
-    "gateway", "reset by", "closed", "must ", "zero ", "0 ", "nothing", "empty", "iserror=true", "try again", "credits", "fatal",
-)  # fmt: skip
+# Openings after which nothing else has to be looked at: no document begins like this.
+_STRONG = re.compile(
+    r"(?:failed to (?:fetch|retrieve|get|load|parse|decode|connect|create|update|read|open|execute|generate|delete|send|find|process|authenticate)|(?:could not|couldn't|cannot|unable to) (?:connect|fetch|parse|decode|reach|retrieve|resolve|load)\b"
+    r"|unknown tool|tool ['\"`][^'\"`\n]{1,60}['\"`] (?:not|is not|does not)|expected json|input validation error|your proposed edit|command timed out|unhandled errors? in)",
+    re.IGNORECASE,
+)
+_CLI_TOOL = re.compile(r"git|npm|pip|docker|kube|k8s|helm|terraform|cargo|make|aws|gcloud|apt|brew|yarn|bash|shell|terminal|exec|command|run|install|push|merge|cli|deploy|build", re.IGNORECASE)
+_CLI_LINE = re.compile(r"^(?:fatal|error|npm err!|e|err!)(?::| code | )|^conflict \(|^! \[(?:remote )?rejected\]", re.IGNORECASE)
 # A text of these shapes talks about something else, whatever words it uses.
 _NOT_ERROR = re.compile(
     r"->|→|=>|\?(?:\s|$)|^\s*#|^\s*\||^\s*(?:\d{1,2}:\d{2}|\d{4}-\d\d-\d\d|\[\d)|^\s*[-*] |\bsuccess|\bno errors?\b|\b0 (?:errors?|failed|failures)\b"
@@ -69,8 +70,8 @@ _NOT_ERROR = re.compile(
     re.IGNORECASE,
 )
 _ABOUT = re.compile(
-    r"(?:^|[_\W])(?:doc|docs|document|documents|article|page|faq|lyrics|policy|policies|summar\w*|translat\w*|explain\w*|email|emails|mail|messages?"
-    r"|contract|notes?|ticket|tickets|logs?|book|wiki|manual|readme|news|transcript|review|reviews|story|issue|issues|release|changelog|define|dictionary|definition|quote|quotes|joke|poem|content|comments?|chat|think|thought)(?:$|[_\W])",
+    r"^(?!.*(?:send|create|update|post|delete|write|save|publish|generate))(?:.*[_\W])?(?:docs?|documents?|articles?|page|faq|lyrics|policy|policies|summar\w*|translat\w*|explain\w*|emails?|mail"
+    r"|contract|notes?|logs?|books|wiki|wikipedia|manual|readme|news|transcript|reviews?|story|release|changelog|define|dictionary|definition|quotes?|joke|poem|comments?|think|thought)(?:$|[_\W])",
     re.IGNORECASE,
 )
 # Whole sentences that are errors without a mark: searched from the beginning of the lower-cased, unquoted text.
@@ -79,10 +80,10 @@ _SENTENCES: tuple[re.Pattern[str], ...] = tuple(
     for pattern in (
         r"(?:the |this |that |your |requested |specified |given |no |any )*[\w#@./-]*(?: [\w#@./-]+){0,7} (?:was |were |is |are |could |has |have |be |can )*(?:not|n't) (?:be |been )?(?:found|located|available|exist|recognized|supported|authorized|permitted|allowed|registered|valid)\b[^\n]{0,80}$",
         r"(?:the |this |your |requested )*[\w#@./-]*(?: [\w#@./-]+){0,6} (?:does|do|did)(?: not|n't) (?:exist|match|respond)\b[^\n]{0,60}$",
-        r"(?:the )?(?:tool |command |request |operation |query |connection |call |script |task |api |http |server |gateway |execution |search |job |read |function |statement |session |process |upstream |download |lock wait |\S{1,30} )*(?:has |was |is )?time(?:d[ -]?|-?)out\b[^\n]{0,120}$",
+        r"(?:[^\s:]{1,30} ){0,6}timed[ -]?out\b[^\n]{0,120}$|(?:the )?(?:request|gateway|connection|read|query|server|operation|execution|socket|lock wait|command|tool|network|response|api|upstream) time-?out\b",
         r"execution timed out|gateway time-?out|deadline exceeded|timeout$",
         r"(?:http |api |global |the |request |your |you have |you've |you are |you're |we are |sorry,? )*(?:exceeded |reached |hit |being |the |your |a |secondary |api )*(?:rate[ -]limit|too many requests|ratelimit|throttl)",
-        r"(?:\S+ )?(?:service |server |system |site |api |the |database |host |model |resource |tool |currently |is |was |are |temporarily )*(?:unavailable|overloaded|unreachable|down for|under maintenance|offline)\b[^\n]{0,100}$",
+        r"(?:[^\s:]{1,20} ){0,6}(?:(?:temporarily |currently )?unavailable|overloaded|unreachable|down for|under maintenance|temporarily (?:down|offline))\b[^\n]{0,100}$",
         r"(?:an? )?(?:internal |unexpected |unknown |server |unhandled |critical )+(?:server )?(?:error|exception|failure)",
         r"bad gateway|bad request|bad credentials|unauthorized|forbidden|payment required|method not allowed|conflict$",
         r"(?:access|permission|authentication|authorization|request|login) (?:to [^\n]{1,60} )?(?:is |was |has been )?(?:denied|failed|required|rejected|forbidden|refused)\b[^\n]{0,100}$",
@@ -103,8 +104,7 @@ _SENTENCES: tuple[re.Pattern[str], ...] = tuple(
         r"nothing (?:was )?found|query executed[^\n]{0,40}\b0 rows|(?:found|returned) (?:0|no) (?:results?|matches|rows|records|items|documents)|empty (?:result|set|response)|search returned no|exit code 1 \(no",
         r"(?:your |the )?(?:account |credit |monthly |daily |api |plan |free |usage |storage |sending )*(?:quota|credits?|balance|limit|allowance)\b[^\n]{0,40}(?:exceeded|reached|exhausted|used up|run out|too low|insufficient|ran out)",
         r"you (?:have |'ve )?(?:exceeded|reached|run out|used (?:up|all)|hit)\b[^\n]{0,120}$",
-        r"(?:\w+ ){1,6}(?:must|should|needs to|has to) be [^\n]{1,80}$",
-        r"(?:\w+ ){0,6}(?:has |have |was |is )?already [^\n]{1,80}$",
+        r"(?:[\w#@-]+ ){0,6}already (?:exists?|been|in use|taken|registered|cancell?ed|closed|archived|in status|in state)\b[^\n]{0,80}$",
         r"your (?:proposed edit|last `?)",
         r"(?:es ist ein fehler|ein fehler|unbekannter fehler|interner|se (?:ha )?produ|ha ocurrido|ocurri|error (?:interno|desconocido|de|del|en|al)|une erreur|erreur (?:interne|inconnue|lors|de)|demasiadas|trop de|zu viele|zugriff|acc[eè]s|acceso|permis|no (?:se|tiene|est)|nicht|keine?\b|ung[uü]ltig|aucune?\b|impossible|tiempo|d[eé]lai|zeit(?:ü|ue)berschreitung)",
         r"[^\n]{0,120}(?:nicht gefunden|existiert nicht|introuvable|n'existe pas|no encontrad[oa]|no existe|nicht verfügbar|indisponible|no disponible|fehlgeschlagen|[ée]chou[ée]e?|verweigert|refus[ée]e?|denegado|abgelehnt|zeitüberschreitung|abgelaufen|expir[ée]e?|expirado|überlastet|no (?:se )?(?:encontr|puede)|nicht (?:\w+ )?werden|storniert)[^\n]{0,40}$",
@@ -135,17 +135,9 @@ def opening(text: str) -> Opening | None:
     return None
 
 
-def could_be_error(head: str) -> bool:
-    """Whether a text holds any of the pieces that every error text holds: the cheap test that most texts fail."""
-    low = head.lower()
-    return any(stem in low for stem in _STEMS) or not head.isascii()
-
-
 def of_plain_text(text: str, tool: str, now: float | None) -> Finding | None:
     """Return what failure a plain result is, or None when it reads as a success."""
     head = text[:HEAD]
-    if not could_be_error(head):
-        return None
     about = _ABOUT.search(tool[:80]) is not None
     stripped = head.lstrip()
     opened = opening(stripped)
@@ -157,9 +149,14 @@ def of_plain_text(text: str, tool: str, now: float | None) -> Finding | None:
     shell = _of_shell(stripped, tool)
     if shell is not None:
         return shell
+    cli = _of_cli(text, tool) if len(text) <= 4_000 else None
+    if cli is not None:
+        return cli
     if stripped.lower().startswith("usage: ") and "\nerror" in stripped.lower():
         return texts.of_error_text(stripped[stripped.lower().index("\nerror") + 1 :], now) or _nothing("usage")
-    return None if about else _sentence(text, opened, now)
+    if about and _STRONG.match(stripped) is None:
+        return None
+    return _sentence(text, opened, now)
 
 
 def marked(opened: Opening, now: float | None) -> Finding:
@@ -189,6 +186,17 @@ def _of_shell(text: str, tool: str) -> Finding | None:
     return texts.of_error_text(text[:600])
 
 
+def _of_cli(text: str, tool: str) -> Finding | None:
+    """A command's output with an error line of its own among the first or last few."""
+    if not _CLI_TOOL.search(tool[:80]):
+        return None
+    lines = text.strip().split("\n")
+    for line in lines[:4] + lines[4:][-2:]:
+        if _CLI_LINE.match(line):
+            return texts.of_error_text(text.strip()[:600]) or _nothing("cli")
+    return None
+
+
 def _sentence(text: str, opened: Opening | None, now: float | None) -> Finding | None:
     stripped = text.strip() if len(text) < 2_000 else text[:2_000].strip()
     if len(stripped) > SENTENCE:
@@ -204,11 +212,13 @@ def _sentence(text: str, opened: Opening | None, now: float | None) -> Finding |
     if foreign.has_ideographs(stripped):
         return _asian_sentence(stripped)
     bare = texts.unquoted(stripped_low).strip()
-    if _NOT_ERROR.search(bare) or bare.count(". ") > 2:
-        return None
-    bare = bare.lstrip(" -–—*!❌⚠️[(")
-    if not any(pattern.match(bare) for pattern in _SENTENCES):
-        return None
+    strong = _STRONG.match(stripped_low) is not None
+    if not strong:
+        if _NOT_ERROR.search(bare) or bare.count(". ") > 2:
+            return None
+        bare = bare.lstrip(" -–—*!❌⚠️[(")
+        if not any(pattern.match(bare) for pattern in _SENTENCES):
+            return None
     found = texts.of_error_text(stripped, now)
     if found is None or found.confidence < WEAK:
         return _nothing("sentence")

@@ -12,40 +12,11 @@ from typing import Any
 
 from btm.classify import arithmetic, dates
 from btm.classify.finding import Finding
-from btm.classify.keys import snake
+from btm.classify.keys import Role, snake
 from btm.model import ErrorKind as K
 from btm.model import ToolCall
 
 _WEATHER = re.compile(r"weather|forecast|climate|conditions", re.IGNORECASE)
-_BOUNDS: tuple[tuple[re.Pattern[str], float, float, str], ...] = tuple(
-    (re.compile(pattern), low, high, what)
-    for pattern, low, high, what in (
-        (r"^(?:\w+_)?lat(?:itude)?$", -90.0, 90.0, "a latitude"),
-        (r"^(?:\w+_)?(?:lon|lng|longitude)$", -180.0, 360.0, "a longitude"),
-        (r"^(?:\w+_)?temp(?:erature)?_(?:c|celsius)$", -273.15, math.inf, "a temperature above absolute zero"),
-        (r"^(?:\w+_)?temp(?:erature)?_(?:f|fahrenheit)$", -459.67, math.inf, "a temperature above absolute zero"),
-        (r"^(?:\w+_)?temp(?:erature)?(?:_k|_kelvin)$", 0.0, math.inf, "a temperature above absolute zero"),
-        (r"^(?:\w+_)?temp(?:erature)?$", -459.67, math.inf, "a temperature above absolute zero"),
-        (r"^(?:relative_)?humidity(?:_pct|_percent|_percentage)?$", 0.0, 100.0, "a humidity"),
-        (r"^battery(?:_level|_pct|_percent)?$|^spo2(?:_pct)?$|^cloud_?cover(?:_pct)?$", 0.0, 100.0, "a percentage"),
-        (r"^(?:progress|completion|completed|yes|no|occupancy|precipitation_probability|rain_probability)_?(?:pct|percent|percentage|probability)$", 0.0, 100.0, "a percentage"),
-        (r"^(?:probability|confidence|likelihood)(?:_score)?$", 0.0, 100.0, "a probability"),
-        (r"^(?:count|qty|quantity|total_count|num_\w+|\w+_count|population|nights|pages|seats|available_seats|seats_\w+|guests|passengers|stars|attendees)$", 0.0, math.inf, "a count"),
-        (r"^(?:distance|duration|elapsed|height|weight|length|width|area|volume|speed|wind_speed|wind|mileage|size|capacity|latency|file_size)(?:_[a-z]{1,8})?$", 0.0, math.inf, "a measure"),
-        (r"^age(?:_years)?$", 0.0, math.inf, "an age"),
-        (r"^heart_?rate(?:_bpm)?$|^bpm$", 0.0, 600.0, "a heart rate"),
-        (r"^ph$", -2.0, 16.0, "a pH"),
-        (r"^pressure_(?:hpa|mb|mbar)$", 300.0, 1_200.0, "an air pressure"),
-        (r"^month$", 1.0, 12.0, "a month"),
-        (r"^hour$", 0.0, 24.0, "an hour"),
-        (r"^unit_?price$", -math.inf, math.inf, "a price"),
-    )
-)  # fmt: skip
-_PAIRS = (
-    ("check_in", "check_out"), ("checkin", "checkout"), ("start", "end"), ("starts", "ends"), ("begin", "end"), ("begins", "ends"), ("from", "to"), ("min", "max"), ("minimum", "maximum"), ("low", "high"),
-    ("departure", "arrival"), ("created", "updated"), ("opened", "closed"), ("issued", "due"), ("birth", "death"), ("born", "died"), ("pickup", "dropoff"), ("pick_up", "drop_off"), ("valid_from", "valid_to"),
-    ("valid_from", "valid_until"), ("since", "until"), ("ordered", "delivered"), ("shipped", "delivered"), ("created", "closed"),
-)  # fmt: skip
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
 
@@ -64,26 +35,25 @@ def number(value: Any) -> float | None:
     return None
 
 
-def bounds(body: Mapping[str, Any], call: ToolCall) -> Finding | None:
-    """Return the first number outside of what nature or the calendar allows."""
-    for key, value in body.items():
-        if not isinstance(key, str):
-            continue
-        name = snake(key)
-        if dates.is_impossible(value):
-            return _found("date", f"{key} is a day that no calendar has")
-        size = number(value)
-        if size is None:
-            continue
-        for pattern, low, high, what in _BOUNDS:
-            if pattern.search(name) and not low <= size <= high and size not in (-1.0, -1):
-                return _found("bounds", f"{key} = {size:g} is not {what}", 0.9)
-        if "temp" in name and _WEATHER.search(call.tool[:80]) and not -150 < size < 400:
-            return _found("bounds", f"{key} = {size:g} is no weather on earth")
-    return _weekday(body)
+def of_field(role: Role, key: str, value: Any, call: ToolCall) -> Finding | None:
+    """Return a value outside of what nature or the calendar allows under its name."""
+    if role.day and dates.is_impossible(value):
+        return _found("date", f"{key} is a day that no calendar has")
+    if role.bound is None:
+        return None
+    size = number(value)
+    # -1 stands for "unknown" in too many interfaces to be called impossible.
+    if size is None or size == -1.0:
+        return None
+    if not role.bound.low <= size <= role.bound.high:
+        return _found("bounds", f"{key} = {size:g} is not {role.bound.what}", 0.9)
+    if "temperature" in role.bound.what and _WEATHER.search(call.tool[:80]) and not -150 < size < 400:
+        return _found("bounds", f"{key} = {size:g} is no weather on earth")
+    return None
 
 
-def _weekday(body: Mapping[str, Any]) -> Finding | None:
+def weekday(body: Mapping[str, Any]) -> Finding | None:
+    """Return a weekday that is not that of its date."""
     said = next((body[k] for k in ("weekday", "day_of_week", "dayOfWeek") if isinstance(body.get(k), str)), None)
     day = body.get("date")
     if said is None or not dates.is_day(day) or said.lower() not in _WEEKDAYS:
@@ -91,35 +61,24 @@ def _weekday(body: Mapping[str, Any]) -> Finding | None:
     at = dates.moment(day)
     if at is None:
         return None
-    real = _WEEKDAYS[(int(at // dates_day()) + 3) % 7]  # 1970-01-01 was a Thursday
+    real = _WEEKDAYS[(int(at // 86_400) + 3) % 7]  # 1970-01-01 was a Thursday
     return None if real == said.lower() else _found("weekday", f"{day} is a {real.capitalize()}, not a {said[:20]}")
 
 
-def dates_day() -> int:
-    """Return the seconds of a day."""
-    return 86_400
+Signs = list[tuple[Role, Any, Any]]
+"""Fields of one mapping that may be a sign of something: their role, key and value."""
 
 
-def order(body: Mapping[str, Any]) -> Finding | None:
+def order(signs: Signs, body: Mapping[Any, Any]) -> Finding | None:
     """Return a pair that stands the wrong way round: check-out before check-in, a minimum above its maximum."""
-    fields = {snake(k): v for k, v in body.items() if isinstance(k, str)}
-    for first, second in _PAIRS:
-        for name, value in fields.items():
-            other = _partner(name, first, second, fields)
-            if other is None:
-                continue
-            found = _wrong_way(name, value, other, fields[other])
-            if found is not None:
-                return found
-    return _nights(fields)
-
-
-def _partner(name: str, first: str, second: str, fields: Mapping[str, Any]) -> str | None:
-    if name == first or name.startswith(first + "_") or name.endswith("_" + first) or f"_{first}_" in name:
-        other = second.join(name.rsplit(first, 1))
-        if other != name and other in fields:
-            return other
-    return None
+    fields = {snake(key): value for key, value in body.items() if isinstance(key, str)}
+    for role, _, value in signs:
+        for other in role.partners:
+            if other in fields:
+                found = _wrong_way(role.name, value, other, fields[other])
+                if found is not None:
+                    return found
+    return _nights(fields) if "nights" in fields else None
 
 
 def _wrong_way(name: str, value: Any, other: str, second: Any) -> Finding | None:
@@ -150,34 +109,60 @@ def _nights(fields: Mapping[str, Any]) -> Finding | None:
     return None
 
 
-def sums(body: Mapping[str, Any], call: ToolCall) -> Finding | None:
+def sums(signs: Signs, body: Mapping[str, Any], call: ToolCall) -> Finding | None:
     """Return a total, a conversion or a computed result that does not come out."""
-    expression = next((body[k] for k in ("expression", "equation", "formula") if isinstance(body.get(k), str)), None)
-    if expression is not None:
-        got = next((number(body[k]) for k in ("result", "value", "answer") if number(body.get(k)) is not None), None)
-        if got is not None and arithmetic.disagrees(expression, got):
-            return _found("arithmetic", f"{expression[:40]} is not {got:g}", 0.95)
-    return _lines(body) or _shares(body, call) or _converted(body) or _units(body) or _average(body)
+    names = {role.name for role, _, _ in signs if role.sums}
+    if not names.isdisjoint(_EXPRESSIONS):
+        found = _expression(body)
+        if found is not None:
+            return found
+    if not names.isdisjoint(_TOTALS):
+        return _lines(body)
+    if not names.isdisjoint(_RATES):
+        return _converted(body)
+    if not names.isdisjoint(_MIDDLES):
+        return _average(body)
+    return _shares(signs, call) or _units(body)
+
+
+_EXPRESSIONS = frozenset({"expression", "equation", "formula"})
+_TOTALS = frozenset({"total", "subtotal", "total_amount", "amount_total"})
+_RATES = frozenset({"rate", "exchange_rate"})
+_MIDDLES = frozenset({"avg", "average", "mean", "median"})
+
+
+def _expression(body: Mapping[str, Any]) -> Finding | None:
+    expression = next((body[k] for k in _EXPRESSIONS if isinstance(body.get(k), str)), None)
+    got = next((number(body[k]) for k in ("result", "value", "answer") if number(body.get(k)) is not None), None)
+    if expression is None or got is None or not arithmetic.disagrees(expression, got):
+        return None
+    return arithmetic.finding(expression, got)
 
 
 def _lines(body: Mapping[str, Any]) -> Finding | None:
     total = number(body.get("subtotal", body.get("total", body.get("total_amount", body.get("amount_total")))))
     if total is None:
         return None
-    if "subtotal" not in body and any(
-        isinstance(k, str) and re.search(r"tax|vat|ship|deliver|discount|fee|tip|credit|round|deposit|coupon|surcharge|adjust|gift|refund|paid|promo", k.lower())
-        for k in body
-    ):
-        return None
     for value in body.values():
         if not isinstance(value, list) or not 0 < len(value) <= 200:
             continue
         amounts = [_line_amount(v) for v in value]
-        if all(a is not None for a in amounts):
-            added = sum(a for a in amounts if a is not None)
-            if abs(added - total) > max(0.02 * abs(total), 0.05) and abs(added - total) > 0.01 * abs(added):
-                return _found("total", f"the lines add up to {added:g}, not to {total:g}", 0.85)
+        if None in amounts:
+            continue
+        added = sum(a for a in amounts if a is not None)
+        if abs(added - total) > max(0.02 * abs(total), 0.05) and abs(added - total) > 0.01 * abs(added) and not _has_extras(body):
+            return _found("total", f"the lines add up to {added:g}, not to {total:g}", 0.85)
     return None
+
+
+_EXTRAS = re.compile(
+    r"tax|vat|ship|deliver|discount|fee|tip|credit|round|deposit|coupon|surcharge|adjust|gift|refund|paid|promo", re.IGNORECASE
+)
+
+
+def _has_extras(body: Mapping[str, Any]) -> bool:
+    """Whether something beside the lines goes into the total."""
+    return "subtotal" not in body and any(isinstance(key, str) and _EXTRAS.search(key) for key in body)
 
 
 def _line_amount(line: Any) -> float | None:
@@ -190,16 +175,16 @@ def _line_amount(line: Any) -> float | None:
     return quantity * price
 
 
+_SHARE = re.compile(r"(?:_pct|_percent|_percentage|_share)$")
 _PARTS = re.compile(r"poll|vote|election|survey|share|distribut|breakdown|alloc|composition|split|portfolio|mix", re.IGNORECASE)
 
 
-def _shares(body: Mapping[str, Any], call: ToolCall) -> Finding | None:
-    parts = [number(v) for k, v in body.items() if isinstance(k, str) and re.search(r"(?:_pct|_percent|_percentage|_share)$", snake(k))]
-    known = [p for p in parts if p is not None]
-    if len(known) < 2 or len(known) != len(parts) or any(p < 0 for p in known):
+def _shares(signs: Signs, call: ToolCall) -> Finding | None:
+    parts = {role.name: number(value) for role, _, value in signs if _SHARE.search(role.name)}
+    known = [p for p in parts.values() if p is not None]
+    if len(known) < 2 or len(known) != len(parts) or min(known) < 0:
         return None
-    yes_no = {"yes_pct", "no_pct"} <= {snake(k) for k in body if isinstance(k, str)}
-    if not (yes_no or _PARTS.search(call.tool[:80])):
+    if not ({"yes_pct", "no_pct"} <= parts.keys() or _PARTS.search(call.tool[:80])):
         return None
     if sum(known) > 100 + len(known):
         return _found("shares", f"shares of one whole add up to {sum(known):g} %")
@@ -244,14 +229,21 @@ def _average(body: Mapping[str, Any]) -> Finding | None:
 def echo(body: Mapping[str, Any], call: ToolCall) -> Finding | None:
     """Return an identity in the answer that is not the one asked for: order W1 was asked for, W2 came back."""
     for name, asked in call.arguments.items():
-        if not isinstance(asked, str | int) or isinstance(asked, bool) or not isinstance(name, str):
-            continue
-        if name not in body or not (name == "id" or name.endswith("_id") or name in ("symbol", "ticker", "sku", "isbn", "iata", "expression")):
+        if name not in body or body[name] == asked:
             continue
         got = body[name]
-        if isinstance(got, str | int) and _identity(got) != _identity(asked):
+        if not _is_identity(name) or type(asked) not in (str, int) or type(got) not in (str, int):
+            continue
+        if _identity(got) != _identity(asked):
             return _found("echo", f"{name} in the answer is not the one asked for", 0.75)
     return None
+
+
+_IDENTITIES = frozenset({"id", "symbol", "ticker", "sku", "isbn", "iata"})
+
+
+def _is_identity(name: object) -> bool:
+    return isinstance(name, str) and (name in _IDENTITIES or name.endswith("_id"))
 
 
 def _identity(value: str | int) -> str:

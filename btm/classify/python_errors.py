@@ -36,6 +36,8 @@ def of_python_error(error: BaseException, name: str, text: str, call: ToolCall) 
         return validation(text, attribute(error, "title"), call)
     if name in ("NameError", "ModuleNotFoundError", "ImportError"):
         return _name_error(name, text, call)
+    if name == "IndexError":
+        return Finding(K.UNKNOWN, "type:IndexError", "the tool's own code failed", 0.9)
     if name == "ValueError":
         return _value_error(text)
     return None
@@ -52,7 +54,7 @@ def _key_error(error: BaseException, text: str, call: ToolCall) -> Finding | Non
         return None  # a sentence, not a key: its words decide
     if _is_argument_value(key, call.arguments):
         return Finding(K.NOT_FOUND, "type:KeyError:argument", "a value that was passed is not a known key", 0.9, reached=False)
-    if isinstance(key, str) and key and _FIELD_NAME.fullmatch(key):
+    if isinstance(key, str) and key and sum(c.isdigit() for c in key) < 3 and _FIELD_NAME.fullmatch(key):
         if key in _keys(call.arguments):
             return None
         return Finding(K.SCHEMA_DRIFT, "type:KeyError", f"the answer has no field {key[:60]!r}", 0.8)

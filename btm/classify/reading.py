@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from btm import safe
 
 TEXT_LIMIT = 4_000
 """Characters of an error's text that are looked at, at most."""
-
-_ABSENT = object()
 
 
 def attribute(value: object, name: str) -> Any:
@@ -57,6 +56,7 @@ def ends(text: str) -> str:
     return text[: TEXT_LIMIT - 500] + "\n" + text[-500:]
 
 
+@lru_cache(maxsize=1_024)
 def qualified(kind: type) -> tuple[str, str]:
     """Return the root package and the bare name of a class."""
     name = attribute(kind, "__qualname__")
@@ -65,8 +65,34 @@ def qualified(kind: type) -> tuple[str, str]:
     return (module.split(".", 1)[0] if isinstance(module, str) else "", bare[:80])
 
 
-def chain(error: BaseException, limit: int = 10) -> Iterator[tuple[int, BaseException]]:
-    """Yield an exception with its depth, then what it wraps: its cause, context, group members, ``orig``, ``reason``.
+FACTS = frozenset(
+    "status_code http_status status http_code code response resp retry_after headers body sqlstate pgcode errno sqlite_errorname returncode"
+    " stderr output smtp_code error error_code reason type title exceptions orig inner_exception".split()
+)
+"""Attributes that libraries share, by which their exceptions say what went wrong."""
+
+
+@lru_cache(maxsize=1_024)
+def _on_class(kind: type) -> frozenset[str]:
+    return frozenset(name for name in FACTS if any(name in base.__dict__ for base in kind.__mro__))
+
+
+def facts(error: BaseException) -> dict[str, Any]:
+    """Return those of an exception's shared attributes (`FACTS`) that are there and not None."""
+    try:
+        names = _on_class(type(error)).union(FACTS.intersection(error.__dict__))
+    except Exception:  # noqa: BLE001 - a foreign class may have a __dict__ that raises, or no hash
+        names = FACTS
+    found: dict[str, Any] = {}
+    for name in names:
+        value = attribute(error, name)
+        if value is not None:
+            found[name] = value
+    return found
+
+
+def chain(error: BaseException, limit: int = 10) -> Iterator[tuple[int, BaseException, dict[str, Any]]]:
+    """Yield an exception with its depth and facts, then what it wraps: group members, ``orig``, ``reason``, cause, context.
 
     Cycles end; at most ``limit`` exceptions are visited, each before what it wraps.
     """
@@ -77,18 +103,21 @@ def chain(error: BaseException, limit: int = 10) -> Iterator[tuple[int, BaseExce
         if id(current) in seen:
             continue
         seen.add(id(current))
-        yield depth, current
-        queue.extend((depth + 1, inner) for inner in _wrapped(current))
+        known = facts(current)
+        yield depth, current, known
+        queue.extend((depth + 1, inner) for inner in _wrapped(current, known))
 
 
-def _wrapped(error: BaseException) -> list[BaseException]:
+def _wrapped(error: BaseException, known: Mapping[str, Any]) -> list[BaseException]:
     found: list[Any] = []
-    members = attribute(error, "exceptions")
+    members = known.get("exceptions")
     if isinstance(members, list | tuple):
         found.extend(members[:5])
-    found += [attribute(error, name) for name in ("orig", "reason", "inner_exception", "__cause__")]
-    if attribute(error, "__cause__") is None and not attribute(error, "__suppress_context__"):
-        found.append(attribute(error, "__context__"))
+    found += [known.get(name) for name in ("orig", "reason", "inner_exception")]
+    cause = attribute(error, "__cause__")
+    if cause is None and not attribute(error, "__suppress_context__"):
+        cause = attribute(error, "__context__")
+    found.append(cause)
     arguments = attribute(error, "args")
     if type(arguments) is tuple:
         found.extend(arguments[:2])

@@ -39,13 +39,16 @@ _UNIT = {
 }  # fmt: skip
 _AMOUNT = r"\d{1,9}(?:\.\d{1,9})?"
 _PIECE = re.compile(rf"({_AMOUNT})\s?([a-z]{{1,12}}|秒|分钟|分|小时|時間)")
-_SPAN = rf"{_AMOUNT}\s?(?:[a-z]{{1,12}}|秒|分钟|分|小时|時間)(?:\s?{_AMOUNT}\s?(?:ms|[hms])\b){{0,3}}"
+_SPAN = rf"{_AMOUNT}\s?(?:[a-z]{{1,12}}|秒|分钟|分|小时|時間)(?:,?\s?(?:and )?{_AMOUNT}\s?(?:ms|[hms]|min(?:ute)?s?|sec(?:ond)?s?|hours?)\b){{0,3}}"
+_GAP = r"[\s:=\"']{1,5}(?:(?:in|after|for|within|at least|about|approximately|another|dans|en|dentro de)\s+){0,3}"
 _SENTENCE = re.compile(
-    r"(?:(?:try again|retry|retrying|retried|available again|wait(?:ing)?|back ?off|resets?|"
-    r"versuchen sie es|réessaye[zr]|intente(?:lo)?|intentar|请在|請在)"
-    rf"[^\d\n.;]{{0,40}}?)({_SPAN}|{_AMOUNT}(?=\s*(?:$|[.,;)\"'}}])))",
+    r"(?:(?:try again|retry(?:ing|ed)?|available again|back off|resets?|reset after|call again|try your request again|try later"
+    rf"|r[ée]essaye[zr]|int[ée]ntel[oa](?: de nuevo)?|reintent\w+|versuchen sie es(?: bitte)?|please wait|\bwait|请在|請在){_GAP}({_SPAN})"
+    rf"|retry[-_ ]?after[\"']?\s?[:=]?\s?[\"']?({_SPAN}|{_AMOUNT}(?![\w.])))"
+    rf"|retry_?delay[\"']?\s?[:=]\s?[\"']?({_SPAN})|\bin ({_AMOUNT} sekunden) erneut",
     re.IGNORECASE,
 )
+_CUES = ("again", "retry", "wait", "reset", "available", "back", "later", "essay", "intent", "versuchen", "erneut", "请", "請", "后", "後")
 _LATER = re.compile(rf"({_AMOUNT}\s?(?:秒|分钟|分|小时|時間))(?:钟)?(?:后|後|以降)")
 
 
@@ -93,9 +96,12 @@ def _sane(seconds: float) -> float | None:
 
 def in_text(text: str) -> float | None:
     """Return the wait that a sentence asks for: "try again in 1m30s", "retry after 12 seconds", "请在 30 秒后重试"."""
+    low = text.lower()
+    if not any(cue in low for cue in _CUES):
+        return None
     for pattern in (_SENTENCE, _LATER):
         for found in pattern.finditer(text):
-            span = found.group(1).lower()
+            span = next(group for group in found.groups() if group).lower()
             seconds = _sane(float(span)) if re.fullmatch(_AMOUNT, span) else _span_seconds(span)
             if seconds is not None:
                 return seconds
@@ -103,19 +109,22 @@ def in_text(text: str) -> float | None:
 
 
 def in_headers(headers: Mapping[Any, Any], now: float | None) -> float | None:
-    """Return what the headers of an answer ask for; names are compared case-blind, at most 100 are read."""
-    found: float | None = None
+    """Return what the headers of an answer ask for; a plain dict's names are compared case-blind, at most 100 are read."""
+    if type(headers) is not dict:
+        # The libraries' own mappings compare case-blind, and are slow to walk.
+        return next((s for n, scale in _HEADERS.items() if (s := seconds_of(headers.get(n), now, scale)) is not None), None)
     for index, name in enumerate(headers):
         if index >= 100:
             break
         scale = _HEADERS.get(name.lower() if isinstance(name, str) else "")
         if scale is not None:
-            value = seconds_of(headers[name], now, scale)
-            found = value if found is None else found
-    return found
+            found = seconds_of(headers[name], now, scale)
+            if found is not None:
+                return found
+    return None
 
 
-def in_body(body: Mapping[Any, Any], now: float | None) -> float | None:
+def in_body(body: Mapping[Any, Any], now: float | None, depth: int = 0) -> float | None:
     """Return what a field of a JSON error body asks for (``retry_after``, ``retryDelay`` and their like)."""
     for index, name in enumerate(body):
         if index >= 100:
@@ -126,4 +135,15 @@ def in_body(body: Mapping[Any, Any], now: float | None) -> float | None:
                 value = seconds_of(body[name], now, scale)
                 if value is not None:
                     return value
+    return _in_parts(body, now, depth) if depth < 3 else None
+
+
+def _in_parts(body: Mapping[Any, Any], now: float | None, depth: int) -> float | None:
+    for name in ("error", "details", "parameters", "errors", "meta"):
+        inner = body.get(name)
+        for part in inner[:5] if isinstance(inner, list) else (inner,):
+            if isinstance(part, Mapping):
+                found = in_body(part, now, depth + 1)
+                if found is not None:
+                    return found
     return None

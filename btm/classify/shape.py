@@ -1,7 +1,8 @@
-"""What a tool's successes look like, learned: each JSON path's presence and type as sums, judged as Beta posteriors.
+"""What a tool's successes look like, learned: each JSON path's presence and types as sums, judged as Beta posteriors.
 
 Evidence is a plain sum per (path, type), so that two profiles merge by addition and a store needs one atomic
-``count = count + n`` a row.
+``count = count + n`` a row. A row counts answers, not list members: members of one answer are no independent
+observations.
 """
 
 from __future__ import annotations
@@ -12,38 +13,27 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-import orjson
-
-from btm.classify.expected import json_type
+from btm.classify.jsonwalk import ANY_KEY, MAX_KEYS, MAX_PATHS, OBJECT, parent_of, shares
 from btm.model import ErrorKind
 
-PRESENT = ""
-"""The type of the row that counts how often an object was there to hold its fields."""
-
-MAX_PATHS = 400
-MAX_DEPTH = 6
-MAX_NODES = 5_000
-LIST_SAMPLE = 20
-"""Members of a list that are looked at: its first ones. Fields of later members are not needed to know the shape."""
-MAX_KEYS = 60
-"""Fields of one object beyond which it is a map whose keys are data."""
-MAX_TEXT = 1_000_000
-"""Characters of a JSON text beyond which it is not parsed."""
-
-MIN_EVIDENCE = 20
+MIN_EVIDENCE = 20.0
 THRESHOLD = 0.9
-"""A path is all but certain when the 5 % quantile of its Beta(1 + seen, 1 + not seen) is at least 0.9.
+"""A path is all but certain when the 5 % quantile of its Beta(1 + seen, 1 + missed) is at least 0.9.
 
-That takes 28 of 28 observations (0.05 ** (1 / 29) = 0.902), or 46 of 47: an optional field that has been there by
-chance in all of 28 answers is there in nine of ten at least, and a field that was absent twice needs 61.
+That takes 28 answers of 28 (0.05 ** (1 / 29) = 0.902), 46 of 47, or 61 of 63: a field that only nine answers in ten
+have would have been seen in all of 28 by chance once in twenty times. ``MIN_EVIDENCE`` is a floor beside it for
+decayed evidence.
 """
+
+_NOTHING: Mapping[str, float] = MappingProxyType({})
 
 
 class ShapeRow(NamedTuple):
-    """One row of evidence: at ``path``, ``json_type`` was seen ``count`` times among successes.
+    """One row of evidence: at ``path``, a value of ``json_type`` was seen in ``count`` answers among successes.
 
-    The row with ``json_type == ""`` counts the observations of the object at ``path`` itself: the number of
-    chances its fields had. ``path`` is dotted from ``$``, lists folded to ``[]``, keys that are data to ``*``.
+    The row with ``json_type == ""`` counts the answers in which there was an object at ``path``: the chances that
+    its fields had. ``path`` is dotted from ``$``; lists are folded to ``[]``, keys that are data to ``*``. A count
+    is fractional where only some members of a list had the field, and where evidence is decayed.
     """
 
     path: str
@@ -52,7 +42,7 @@ class ShapeRow(NamedTuple):
 
 
 class ShapeVerdict(NamedTuple):
-    """What is wrong with a result: the kind, how sure, the path, and why."""
+    """What is wrong with a result: the kind, how sure (the posterior's lower bound), the path, and why."""
 
     kind: ErrorKind
     confidence: float
@@ -60,117 +50,129 @@ class ShapeVerdict(NamedTuple):
     reason: str
 
 
-def _nothing() -> Mapping[tuple[str, str], float]:
+def _empty() -> Mapping[str, Mapping[str, float]]:
     return MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class ShapeProfile:
-    """The learned shape of one tool's good results; frozen, a new observation gives a new profile."""
+    """The learned shape of one tool's good results: per path, the count of each JSON type. Frozen."""
 
-    counts: Mapping[tuple[str, str], float] = field(default_factory=_nothing)
+    counts: Mapping[str, Mapping[str, float]] = field(default_factory=_empty)
 
     @classmethod
     def from_rows(cls, rows: Iterable[ShapeRow | tuple[str, str, float]]) -> ShapeProfile:
         """Return the profile of stored rows; rows of the same path and type are added up."""
-        counts: dict[tuple[str, str], float] = {}
+        counts: dict[str, dict[str, float]] = {}
         for path, kind, count in rows:
-            counts[path, kind] = counts.get((path, kind), 0.0) + count
+            kinds = counts.setdefault(path, {})
+            kinds[kind] = kinds.get(kind, 0.0) + count
         return cls(MappingProxyType(counts))
 
     def rows(self) -> Iterator[ShapeRow]:
         """Yield the evidence, in a stable order."""
-        for (path, kind), count in sorted(self.counts.items()):
-            yield ShapeRow(path, kind, count)
+        for path in sorted(self.counts):
+            for kind in sorted(self.counts[path]):
+                yield ShapeRow(path, kind, self.counts[path][kind])
+
+    def evidence(self, result: Any, weight: float = 1.0) -> tuple[ShapeRow, ...]:
+        """Return the rows that one more successful result adds: what a store has to add to its sums.
+
+        New paths are left out beyond ``MAX_PATHS`` in all or ``MAX_KEYS`` under one object, so that maps whose keys
+        are data cannot grow a profile, or the store behind it, without end.
+        """
+        room = MAX_PATHS - len(self.counts)
+        siblings: dict[str, int] | None = None
+        rows: list[ShapeRow] = []
+        for path, kinds in shares(result).items():
+            if path not in self.counts:
+                if siblings is None:
+                    siblings = {}
+                    for known in self.counts:
+                        siblings[parent_of(known)] = siblings.get(parent_of(known), 0) + 1
+                above = parent_of(path)
+                if room <= 0 or siblings.get(above, 0) >= MAX_KEYS:
+                    continue
+                siblings[above] = siblings.get(above, 0) + 1
+                room -= 1
+            rows.extend(ShapeRow(path, kind, share * weight) for kind, share in kinds.items())
+        return tuple(rows)
 
     def observe(self, result: Any, weight: float = 1.0) -> ShapeProfile:
-        """Return the profile after one more successful result; what is new beyond ``MAX_PATHS`` paths is left out."""
-        return self.merge(ShapeProfile.from_rows(observation(result, weight)))
+        """Return the profile after one more successful result."""
+        return self.merge(ShapeProfile.from_rows(self.evidence(result, weight)))
 
     def merge(self, other: ShapeProfile) -> ShapeProfile:
         """Return the sum of two profiles."""
         counts = dict(self.counts)
-        paths = {path for path, _ in counts}
-        for (path, kind), count in other.counts.items():
-            if path not in paths:
-                if len(paths) >= MAX_PATHS:
-                    continue
-                paths.add(path)
-            counts[path, kind] = counts.get((path, kind), 0.0) + count
+        for path, kinds in other.counts.items():
+            mine = counts.get(path, _NOTHING)
+            counts[path] = {kind: mine.get(kind, 0.0) + kinds.get(kind, 0.0) for kind in {**mine, **kinds}}
         return ShapeProfile(MappingProxyType(counts))
 
     def verdict(self, result: Any) -> ShapeVerdict | None:
-        """Return what an otherwise successful result lacks or has of another type than was all but certain, or None.
+        """Return what an otherwise successful result lacks, or has of another type, against what was all but certain.
 
-        A missing path is PARTIAL_DATA; a path of another type, or one that is gone while a new one stands beside
-        it (a renamed field), is SCHEMA_DRIFT. The confidence is the path's posterior lower bound. Paths under a
-        missing one are not looked at, nor are objects whose keys are data.
+        A missing path is PARTIAL_DATA; one of another type, or gone while a new one stands beside it (a renamed
+        field), is SCHEMA_DRIFT. What lies under a missing path is not looked at, nor are maps whose keys are data.
         """
-        seen = _observe(result)
-        for parent, kinds in seen.items():
-            chances = self.counts.get((parent, PRESENT), 0.0)
-            if chances < MIN_EVIDENCE and parent != "$":
-                continue
-            found = self._wrong_type(parent, kinds) or (self._missing_field(parent, seen, chances) if PRESENT in kinds else None)
+        seen = shares(result)
+        children: dict[str, list[str]] = {}
+        for path in self.counts:
+            children.setdefault(parent_of(path), []).append(path)
+        for path, kinds in seen.items():
+            found = self._wrong_type(path, kinds)
+            if found is None and OBJECT in kinds:
+                found = self._missing_field(path, seen, children.get(path, []))
             if found is not None:
                 return found
         return None
 
     def _total(self, path: str) -> float:
-        return sum(n for (p, kind), n in self.counts.items() if p == path and kind != PRESENT)
+        return sum(n for kind, n in self.counts.get(path, _NOTHING).items() if kind != OBJECT)
 
     def _wrong_type(self, path: str, kinds: Mapping[str, float]) -> ShapeVerdict | None:
+        known = self.counts.get(path)
+        if known is None:
+            return None
         total = self._total(path)
         if total < MIN_EVIDENCE:
             return None
+        usual = max((n, kind) for kind, n in known.items() if kind != OBJECT)[1]
         for kind in kinds:
-            if kind == PRESENT or self.counts.get((path, kind), 0.0) > 0:
+            if kind == OBJECT or kind in known:
                 continue
-            group = _group(kind)
-            alike = sum(n for (p, k), n in self.counts.items() if p == path and k != PRESENT and _group(k) == group)
+            alike = sum(n for k, n in known.items() if k != OBJECT and _group(k) == _group(kind))
             sure = lower_bound(total - alike, alike)
-            if sure < THRESHOLD:
-                continue
-            usual = max((n, k) for (p, k), n in self.counts.items() if p == path and k != PRESENT)[1]
-            if kind == "null":
-                return ShapeVerdict(ErrorKind.PARTIAL_DATA, sure, path, f"{path} is null, and was {usual} in {total:.0f} answers")
-            return ShapeVerdict(ErrorKind.SCHEMA_DRIFT, sure, path, f"{path} is {kind}, and was {usual} in {total:.0f} answers")
+            if sure >= THRESHOLD:
+                what = ErrorKind.PARTIAL_DATA if kind == "null" else ErrorKind.SCHEMA_DRIFT
+                return ShapeVerdict(what, sure, path, f"{path} is {kind}, and was {usual} in {total:.0f} answers")
         return None
 
-    def _missing_field(self, parent: str, seen: Mapping[str, Mapping[str, float]], chances: float) -> ShapeVerdict | None:
-        if chances < MIN_EVIDENCE or f"{parent}.*" in self._children(parent):
+    def _missing_field(
+        self, parent: str, seen: Mapping[str, Mapping[str, float]], children: list[str]
+    ) -> ShapeVerdict | None:
+        chances = self.counts.get(parent, _NOTHING).get(OBJECT, 0.0)
+        if chances < MIN_EVIDENCE or f"{parent}.{ANY_KEY}" in children or len(children) >= MAX_KEYS:
             return None
-        here = seen[parent].get(PRESENT, 0.0)
         gone: tuple[float, str] | None = None
-        for path in self._children(parent):
+        for path in children:
+            here = sum(share for kind, share in seen.get(path, _NOTHING).items() if kind != OBJECT)
             present = self._total(path)
-            got = sum(n for kind, n in seen.get(path, {}).items() if kind != PRESENT)
-            if got >= here:
+            # Where only some members lack it, the others show that the field itself is known to be optional or not.
+            if here > 0.999 or not path.startswith(f"{parent}."):
                 continue
-            sure = lower_bound(present, chances - present)
+            sure = lower_bound(present, max(0.0, chances - present))
             if sure >= THRESHOLD and (gone is None or sure > gone[0]):
                 gone = (sure, path)
         if gone is None:
             return None
         sure, path = gone
-        fresh = [p for p in seen if _parent(p) == parent and self._total(p) == 0]
-        kind = ErrorKind.SCHEMA_DRIFT if fresh else ErrorKind.PARTIAL_DATA
-        beside = f"; {fresh[0]} is new" if fresh else ""
-        return ShapeVerdict(kind, sure, path, f"{path} is missing, and was in {self._total(path):.0f} of {chances:.0f} answers{beside}")
-
-    def _children(self, parent: str) -> set[str]:
-        return {path for path, kind in self.counts if kind != PRESENT and _parent(path) == parent}
-
-
-def observation(result: Any, weight: float = 1.0) -> list[ShapeRow]:
-    """Return the rows that one successful result adds to its tool's profile: what a store has to add."""
-    return [ShapeRow(path, kind, n * weight) for path, kinds in _observe(result).items() for kind, n in kinds.items()]
-
-
-def _parent(path: str) -> str:
-    if path.endswith("[]"):
-        return path[:-2]
-    return path.rpartition(".")[0]
+        fresh = [p for p in seen if parent_of(p) == parent and p not in self.counts]
+        reason = f"{path} is missing, and was in {self._total(path):.0f} of {chances:.0f} answers"
+        if fresh:
+            return ShapeVerdict(ErrorKind.SCHEMA_DRIFT, sure, path, f"{reason}; {fresh[0]} is new")
+        return ShapeVerdict(ErrorKind.PARTIAL_DATA, sure, path, reason)
 
 
 def _group(kind: str) -> str:
@@ -181,65 +183,12 @@ def _group(kind: str) -> str:
 def lower_bound(seen: float, missed: float) -> float:
     """Return the 5 % quantile of Beta(1 + seen, 1 + missed): the presence is at least this with 95 % credibility.
 
-    Exact where ``missed`` is 0 (the quantile is 0.05 ** (1 / (1 + seen))), else by bisection of the binomial tail.
+    Where nothing was missed it is 0.05 ** (1 / (1 + seen)) in closed form.
     """
     if seen <= 0:
         return 0.0
     if missed <= 0:
         return float(0.05 ** (1.0 / (1.0 + seen)))
-    from scipy.special import betaincinv
+    from scipy.special import betaincinv  # noqa: PLC0415 - only fields that were absent before need it
 
     return float(betaincinv(1.0 + seen, 1.0 + missed, 0.05))
-
-
-def parsed(result: Any) -> Any:
-    """Return JSON values of a result: a JSON text is parsed (up to ``MAX_TEXT`` characters), the rest is taken as it is."""
-    if isinstance(result, str) and len(result) <= MAX_TEXT and result.lstrip()[:1] in ("{", "["):
-        try:
-            return orjson.loads(result)
-        except ValueError:
-            return result
-    return result
-
-
-def _observe(result: Any) -> dict[str, dict[str, float]]:
-    """Count, for each path, its objects and the types of its values; bounded in paths, depth and nodes."""
-    seen: dict[str, dict[str, float]] = {}
-    budget = MAX_NODES
-    queue: list[tuple[str, Any, int]] = [("$", parsed(result), 0)]
-    position = 0
-    while position < len(queue) and budget > 0:
-        path, value, depth = queue[position]
-        position += 1
-        budget -= 1
-        kinds = seen.get(path)
-        if kinds is None:
-            if len(seen) >= MAX_PATHS:
-                continue
-            kinds = seen[path] = {}
-        kind = json_type(value)
-        kinds[kind] = kinds.get(kind, 0.0) + 1.0
-        if depth >= MAX_DEPTH:
-            continue
-        if kind == "object":
-            kinds[PRESENT] = kinds.get(PRESENT, 0.0) + 1.0
-            if _keys_are_data(value):
-                queue.extend((f"{path}.*", value[k], depth + 1) for k in list(value)[:LIST_SAMPLE])
-            else:
-                queue.extend((f"{path}.{k}", v, depth + 1) for k, v in value.items() if isinstance(k, str))
-        elif kind == "array":
-            queue.extend((f"{path}[]", v, depth + 1) for v in value[:LIST_SAMPLE])
-    return seen
-
-
-def _keys_are_data(value: Mapping[Any, Any]) -> bool:
-    """Whether an object is a map whose keys are ids, dates or names rather than a record with fields."""
-    if len(value) > MAX_KEYS:
-        return True
-    odd = sum(1 for k in value if not isinstance(k, str) or not k or len(k) > 40 or _looks_like_data(k))
-    return odd * 2 > len(value)
-
-
-def _looks_like_data(key: str) -> bool:
-    digits = sum(c.isdigit() for c in key)
-    return digits >= 3 or not key[0].isalpha() or not all(c.isalnum() or c in "_-$@" for c in key)

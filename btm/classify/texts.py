@@ -19,16 +19,27 @@ _PHRASES: tuple[Phrase, ...] = (
     phrases.FIRST + foreign.EUROPEAN + phrases.SECOND + phrases.THIRD + phrases_caller.FOURTH
 )
 _WORD = re.compile(r"[^\W_]+(?:[-'/._][^\W_]+)*")
+_JOINT = re.compile(r"[-'/._]")
 _QUOTED = re.compile(r"(?<![\w])'[^'\n]{1,120}'(?![\w])|\"[^\"\n]{1,120}\"|‘[^’\n]{1,120}’|`[^`'\n]{1,120}[`']|https?://[^\s'\")]{1,300}")
 _CLASS = re.compile(
     r"(?<![\w/])((?:[A-Za-z_]\w{0,40}\.){0,5})([A-Z][A-Za-z]{2,60}(?:Error|Exception|Timeout|Expired|Violation|Refused|Exceeded|Denied|Fault|NotFound)|[A-Z][a-z]+Timeout)(?=$|[\s:('\")\]])"
 )
+_CLASS_ENDINGS = ("Error", "Exception", "Timeout", "Expired", "Violation", "Refused", "Exceeded", "Denied", "Fault", "NotFound")
 _EXIT = re.compile(r"(?:exit(?:ed with)?(?: code| status)?|return(?:ed)?(?: non-zero exit status| code)?|rc)[ =:]{0,3}(-?\d{1,3})\b", re.IGNORECASE)
-_SQLITE_ARGS = re.compile(r"^\(?(\d{4}), ?[\"']|\berror (\d{4}) \((\w{5})\)", re.IGNORECASE)
+_MYSQL_ARGS = re.compile(r"\((\d{4}), ?[\"']")
+_MYSQL = re.compile(r"\berror (\d{4}) \(\w{5}\)", re.IGNORECASE)
 _RPC = re.compile(r"(?:mcp|json-?rpc|rpc)? ?error:? ?\(?(-32\d{3})\b", re.IGNORECASE)
-_CODE = re.compile(r"\((\w{4,60})\) when calling|Error from server \((\w+)\)|\bcode (E[A-Z]{3,20})\b|^[^a-z]{0,3}\b(E[A-Z]{4,15}):|StatusCode\.(\w+)|\b([A-Z]{4,}(?:_[A-Z]{2,})+)\b")
+_CODES = (  # each with a piece of text that it needs: most texts have none
+    (") when calling", re.compile(r"\((\w{4,60})\) when calling")),
+    ("from server (", re.compile(r"Error from server \((\w+)\)")),
+    ("code E", re.compile(r"code (E[A-Z]{3,20})\b")),
+    ("StatusCode.", re.compile(r"StatusCode\.(\w+)")),
+    ("_", re.compile(r"(?<![A-Z_])([A-Z]{4,20}(?:_[A-Z]{2,20}){1,4})(?![A-Z_a-z])")),
+    (": ", re.compile(r"(?<![A-Za-z])(E[A-Z]{4,15}):")),
+)
 _BRACKET_ERRNO = re.compile(r"\[(?:Win)?Err(?:no|or) (-?\d{1,3})\]|\berrno[ =:]{1,3}(-?\d{1,3})\b", re.IGNORECASE)
-_GENERAL = frozenset(types.name_as_words(n) for n in ("ValueError", "Exception"))
+_PER_MINUTE = re.compile(r"(?:per|/) ?(?:\d+ )?(?:second|minute|hour|min|sec)\b")
+_PREFIX = re.compile(r"error (?:executing|invoking|calling|running|in) (?:tool |function |command |action |query )?[\w./'\"-]{1,60}:\s*", re.IGNORECASE)
 
 
 def _index() -> dict[str, tuple[int, ...]]:
@@ -55,8 +66,8 @@ def trim(text: str) -> str:
 
 def _words(low: str) -> set[str]:
     words = set(_WORD.findall(low))
-    for word in [w for w in words if not w.isalpha()]:
-        words.update(re.split(r"[-'/._]", word))
+    for word in [w for w in words if not w.isalnum()]:
+        words.update(_JOINT.split(word))
     return words
 
 
@@ -91,6 +102,8 @@ def _in_words(text: str) -> Finding | None:
     low = text.lower()
     bare = unquoted(low)
     found = phrase_in(bare)
+    if found is not None and found.kind is K.QUOTA_EXHAUSTED and _PER_MINUTE.search(low):
+        return found._replace(kind=K.RATE_LIMIT, reason="a quota of requests per second, minute or hour")
     if bare != low and (found is None or found.confidence <= WEAK):
         return phrase_in(low) or found
     return found
@@ -98,12 +111,16 @@ def _in_words(text: str) -> Finding | None:
 
 def _in_classes(text: str) -> Finding | None:
     """An exception's class named in a text: ``ReadTimeout('timed out')``, ``(psycopg2.errors.UniqueViolation)``."""
+    if not any(ending in text for ending in _CLASS_ENDINGS):
+        return None
     best: Finding | None = None
     for count, match in enumerate(_CLASS.finditer(text)):
         if count == 4:
             break
         root = match.group(1).split(".", 1)[0]
         known = types.known_type(match.group(2), root)
+        if match.group(2) == "SyntaxError":  # JavaScript says so of JSON, too
+            continue
         if known is None or known.kind is K.UNKNOWN:
             continue
         finding = Finding(
@@ -116,18 +133,26 @@ def _in_classes(text: str) -> Finding | None:
 
 
 def _in_numbers(text: str) -> Finding | None:
-    """Codes with a fixed form: errno, JSON-RPC, MySQL's, AWS's and gRPC's names, exit codes."""
-    found = _BRACKET_ERRNO.search(text)
-    if found:
-        return numbers.of_errno(int(found.group(1) or found.group(2)))
-    mysql = _SQLITE_ARGS.search(text)
-    if mysql:
-        return numbers.of_mysql(int(mysql.group(1) or mysql.group(2)))
-    for match in _CODE.finditer(text):
-        code = next(group for group in match.groups() if group)
-        known = of_code(code)
-        if known is not None and known.kind is not K.UNKNOWN:
-            return known
+    """Codes with a fixed form: errno, MySQL's numbers, and the names that AWS, gRPC, Node and Google use."""
+    if "rrno" in text or "inError" in text:
+        found = _BRACKET_ERRNO.search(text)
+        if found:
+            return numbers.of_errno(int(found.group(1) or found.group(2)))
+    if "rror 1" in text or "ROR 1" in text:
+        mysql = _MYSQL.search(text)
+        if mysql:
+            return numbers.of_mysql(int(mysql.group(1)))
+    if text[:1] == "(":
+        mysql = _MYSQL_ARGS.match(text)
+        if mysql:
+            return numbers.of_mysql(int(mysql.group(1)))
+    for cue, pattern in _CODES:
+        if cue not in text:
+            continue
+        for match in pattern.finditer(text):
+            known = of_code(match.group(1))
+            if known is not None and known.kind is not K.UNKNOWN:
+                return known
     return None
 
 
@@ -143,6 +168,12 @@ def of_error_text(text: str, now: float | None = None) -> Finding | None:
     A status in the text and its words are read together; a fixed code outranks both unless it is broad.
     """
     text = trim(text)
+    more = text.find("\nFor ")
+    if more > 0:  # where to read on: a page about errors in general
+        text = text[:more]
+    prefix = _PREFIX.match(text)
+    if prefix is not None and prefix.end() < len(text):
+        text = text[prefix.end() :]
     words = _in_words(text)
     named = _in_classes(text)
     fixed = _in_numbers(text)
@@ -158,7 +189,14 @@ def of_error_text(text: str, now: float | None = None) -> Finding | None:
     if best is None:
         return None
     wait = retry_after.in_text(text)
-    return best if wait is None else best._replace(retry_after_s=wait)
+    return best if wait is None else rate_or_quota(best._replace(retry_after_s=wait))
+
+
+def rate_or_quota(found: Finding) -> Finding:
+    """A quota that is free again within the hour is a rate limit."""
+    if found.kind is K.QUOTA_EXHAUSTED and found.retry_after_s is not None and found.retry_after_s < 3_600:
+        return found._replace(kind=K.RATE_LIMIT, reason=f"{found.reason}, free again in {found.retry_after_s:g} s")
+    return found
 
 
 def _weak_numbers(text: str, best: Finding | None) -> Finding | None:

@@ -139,7 +139,7 @@ _ELSEWHERE: dict[str, tuple[K, float]] = {
     "google.Unknown": (K.UNKNOWN, WEAK),
     "google.Aborted": (K.PRECONDITION_FAILED, WEAK),
     "google.InternalServerError": (K.SERVER_ERROR, EXACT),
-    "jwt.DecodeError": (K.AUTH_ERROR, 0.8),
+    "jwt.DecodeError": (K.AUTH_ERROR, EXACT),
     "builtins.SyntaxError": (K.INVALID_ARGUMENTS, 0.8),
     "requests.ChunkedEncodingError": (K.MALFORMED, 0.8),  # also wraps a reset in the middle of a body
     "openai.APIError": (K.SERVER_ERROR, DEFAULT),

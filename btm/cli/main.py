@@ -34,6 +34,11 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "context": ("btm.cli.context", "context", "Print the recovery context a model would get for an error."),
     "classify": ("btm.cli.classify", "classify", "Name what went wrong in recorded outcomes."),
     "fit": ("btm.cli.fit", "fit", "Learn from logs of past conversations."),
+    "calibration": (
+        "btm.cli.calibration",
+        "calibration",
+        "Measure how well learned chances foretell held-out logs.",
+    ),
     "merge": ("btm.cli.merge", "merge", "Add the evidence of databases to one another."),
     "map": ("btm.cli.map", "map_group", "Write, check and draw fallback maps."),
 }

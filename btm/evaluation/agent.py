@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from btm.evaluation.environment import ScriptStep, Task, ToolSpec
-from btm.evaluation.instruction import Instruction, first_instruction, instructions
+from btm.evaluation.instruction import Instruction, about, first_instruction, instructions
 from btm.evaluation.jsonvalue import pairs, parsed
 from btm.evaluation.knowledge import Knowledge
 from btm.model import Action, Effect
@@ -179,7 +179,13 @@ class _Episode:
         repeats = 0
         for _ in range(self._settings.moves):
             advice = self._settings.follows and instructions(move.observation.advice or "")
-            if advice:
+            earlier = self._earlier(work, move)
+            if advice and earlier is not None:
+                mended = self._mend(work, earlier, move, advice)
+                if mended is None:
+                    break
+                work, move = mended
+            elif advice:
                 following = self._follow(work, move, advice)
                 move = following or move
                 if following is None or following.final:
@@ -193,6 +199,33 @@ class _Episode:
         if not answer.is_error and not self._escalated:
             own = move.tool == work.step.tool and answer.served_by in ("", work.step.tool)
             self._knows.take(work.number, answer.value, work.arguments, own=own)
+
+    def _earlier(self, work: _Work, move: _Move) -> int | None:
+        """Return the number of the earlier step that a context is about, when it is not about the call just made."""
+        earlier = about(move.observation.advice or "")
+        if earlier is None:
+            return None
+        done = [n for n in self._knows.steps if n < work.number and self._task.steps[n].tool == earlier[0]]
+        same = [n for n in done if self._knows.arguments(self._task.steps[n]) == earlier[1]]
+        return max(same or done, default=None)
+
+    def _mend(
+        self, work: _Work, number: int, move: _Move, advice: Iterable[Instruction]
+    ) -> tuple[_Work, _Move] | None:
+        """Do an earlier step again as its context says, then this one from what that shows; None when it cannot."""
+        step = self._task.steps[number]
+        arguments = self._knows.arguments(step)
+        if arguments is None:
+            return None
+        mended = self._follow(_Work(number, step, arguments), move, advice)
+        if mended is None or mended.observation.is_error:
+            return None
+        self._knows.take(number, mended.observation.value, arguments, own=mended.tool == step.tool)
+        anew = self._knows.arguments(work.step)
+        if anew is None:
+            return None
+        again = replace(work, arguments=anew)
+        return again, self._call(again, work.step.tool, anew, "script")
 
     def _follow(self, work: _Work, move: _Move, advice: Iterable[Instruction]) -> _Move | None:
         """Do the first thing of a context that the agent can do; None when it can do nothing, or is told to stop."""

@@ -32,6 +32,7 @@ _LINE = re.compile(
 _TOOL = re.compile(
     r"^\W*(?:(?:to|with|using|by|calling|the|arguments|of)\b\W*)*(?P<tool>[A-Za-z_](?:[\w./-]*\w)?)"
 )
+_ABOUT = re.compile(r"^[\s>*_`#-]*about[\s*_`]*:[\s*_`]*(?P<tool>[\w./-]+)(?P<rest>.*)$", re.MULTILINE)
 _WAIT = re.compile(r"\bafter\s+(?P<seconds>\d+(?:\.\d+)?)\s*s\b", re.IGNORECASE)
 _MISSING = re.compile(r"\bfill in\s+(?P<names>[\w./-]+(?:,\s+(?!then\b)[\w./-]+)*)", re.IGNORECASE)
 
@@ -40,6 +41,12 @@ def instructions(text: str) -> tuple[Instruction, ...]:
     """Return what a context's ``next: ...`` and ``then: ...`` lines say, in order; other lines say nothing to do."""
     read = (_read(found["verb"].lower(), found["rest"]) for found in _LINE.finditer(text))
     return tuple(said for said in read if said is not None)
+
+
+def about(text: str) -> tuple[str, Mapping[str, Any]] | None:
+    """Return the earlier call that a context is about, or None when it is about the call just made."""
+    found = _ABOUT.search(text)
+    return (found["tool"], _split(found["rest"])[1] or {}) if found else None
 
 
 def first_instruction(text: str) -> Instruction | None:

@@ -51,7 +51,9 @@ class Oracle:
                 self.seen.note(tool, arguments, answer)
                 return Observation(answer, served_by=candidate.tool)
         human = "".join(f"next: escalate with {name}" for name in self.fallback_map.escalations()[:1])
-        return Observation(f"{tool} is blocked, and so is every way round it", is_error=True, advice=human or None)
+        return Observation(
+            f"{tool} is blocked, and so is every way round it", is_error=True, advice=human or None
+        )
 
     def _blocked(self, tool: str, arguments: Mapping[str, Any]) -> ErrorKind | None:
         """Return the kind of fault that a call would go on to meet, or None when it goes through in time."""

@@ -3,8 +3,9 @@
 * ``clean``: nothing fails.
 * ``retry_works``: calls fail in ways that pass (timeouts, rate limits, server errors, garbled answers), at most
   ``max_consecutive`` times in a row; at least one call that the task hangs on does. A write may have happened.
-* ``switch_needed``: a tool that the task hangs on is blocked for good, with any kind of fault that can be found out
-  and that keeps the agent alone from doing it. A substitute can be called in this situation, and stays whole.
+* ``switch_needed``: a tool that the task hangs on is blocked for good, with any kind of fault that keeps the agent
+  alone from doing it and can be found out (a wrong value, by being acted on). A substitute can be called in this
+  situation, and stays whole.
 * ``impossible``: such a tool, and every way round it that the map knows, is blocked for good, with an exception.
 * ``mixed``: each task drawn into one of the three.
 
@@ -25,7 +26,7 @@ from btm.evaluation.environment import Environment, Task
 from btm.evaluation.plans import BlockedTools, HealingFaults, SiteName, name_of
 from btm.evaluation.replay import Replay, replay
 from btm.evaluation.shapes import shapes_of
-from btm.evaluation.trial import unharmed
+from btm.evaluation.trial import try_alone
 from btm.evaluation.world import World
 from btm.fallback import Candidate, FallbackMap
 from btm.faults.corrupt import harms
@@ -156,11 +157,19 @@ class Stage:
             kinds = {kind: weight for (name, kind), weight in options.items() if name == tool}
             kind = draw.weighted(kinds, "kind", len(options))
             setup = self._blocked(Scenario.SWITCH_NEEDED, task, frozenset({tool}), kind)
-            silent = kind in RETURNED and kind is not ErrorKind.MALFORMED
-            if not (silent and unharmed(self.environment, self.shapes, task, setup.plan)):
+            if kind not in RETURNED or kind is ErrorKind.MALFORMED or self._matters(setup, kind):
                 return setup
             del options[tool, kind]
         return None
+
+    def _matters(self, setup: Setup, kind: ErrorKind) -> bool:
+        """Whether a silent fault keeps the agent alone from doing its task, and leaves something to notice.
+
+        A wrong value looks right; it shows when it is acted on. Where it only makes the agent stop there is
+        nothing to look at, and no reason to look.
+        """
+        trial = try_alone(self.environment, self.shapes, setup.task, setup.plan)
+        return not trial.unharmed and (trial.acted or kind is not ErrorKind.FACTUAL_ERROR)
 
     def _blocks(self, task: Task, tool: str) -> Mapping[ErrorKind, float]:
         """Return the kinds, with their weights, with which a tool can be blocked so that a switch saves the task."""

@@ -50,10 +50,11 @@ def _extended(node: Node, path: Path, seen: tuple[Path, ...]) -> Node:
     link = node.child("extends")
     if link is None or not isinstance(link.scalar, str):
         return node
-    if not link.scalar.endswith((".yaml", ".yml")):
-        target = _shipped(link.scalar, link.place)
-    else:
-        target = path.parent / link.scalar
+    target = (
+        _shipped(link.scalar, link.place)
+        if not link.scalar.endswith((".yaml", ".yml"))
+        else path.parent / link.scalar
+    )
     chain = (*seen, path.resolve())
     if target.resolve() in chain or len(chain) > MAX_EXTENDS:
         raise _at(link.place, f"{link.scalar!r} extends this map again", "maps that do not extend each other")

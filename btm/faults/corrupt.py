@@ -26,6 +26,10 @@ Place = tuple[str | int, ...]
 """Where a value stands in a JSON value: keys and positions from the top."""
 
 
+WHOLE = "."
+"""The path of a whole result, such as a bare text or number."""
+
+
 def keys(place: Place) -> tuple[str, ...]:
     """Return a place without its positions, to be compared with a dotted path."""
     return tuple(part for part in place if isinstance(part, str))
@@ -48,7 +52,7 @@ class Aim:
 
     def choose(self, paths: Sequence[str], value: Any) -> str | None:
         """Choose a declared path that ``value`` has, one that the task depends on where there is one."""
-        present = [p for p in paths if next(holders(value, p), None)]
+        present = [p for p in paths if p == WHOLE or next(holders(value, p), None)]
         wanted = [p for p in present if any(covers(p, place) for place in self.used)]
         return self.draw.pick(wanted or present, "field") if present else None
 
@@ -213,6 +217,8 @@ def _wrong(value: Any, aim: Aim) -> Any | None:
     path = aim.choose(aim.shape.compared, value)
     if path is None:
         return None
+    if path == WHOLE:
+        return other(value, aim.draw)
     for holder, key in list(holders(value, path)):
         holder[key] = other(holder[key], aim.draw.at(key))
     return value

@@ -173,8 +173,7 @@ def make_error(kind: ErrorKind, tool: str, draw: Draw) -> Exception:
 
 
 _PAGES = (
-    "<!DOCTYPE html>\n<html><head><title>Just a moment...</title></head>"
-    "<body><h1>Checking your browser before accessing the site</h1></body></html>",
+    "<!DOCTYPE html>\n<html><head><title>Index of /</title></head>\n<body><h1>Index of /</h1><hr></body></html>",
     "<html>\r\n<head><title>200 OK</title></head>\r\n"
     "<body>\r\n<center><h1>Welcome to nginx!</h1></center>\r\n</body>\r\n</html>",
     '<!DOCTYPE html><html lang="en"><head><title>App</title></head>'

@@ -134,25 +134,23 @@ def _passed(
     """Arguments that nobody wrote: by name where the map says what the tool takes, else those of the failed call."""
     place = _tool_place(node, path)
     by_name = target_entry.takes is not None
-    if kind == "later" or (kind == "repair" and not by_name):
-        unfilled = [] if kind == "later" else list(target.required)
-        passed: list[str] = []
+    passed: list[str] = []
+    if kind == "later":
+        unfilled = []  # the step before fills it
+    elif kind == "repair" and not by_name:
+        unfilled = list(target.required)
     else:
         passed = [name for name in failed.properties if name in target.properties or not by_name]
         unfilled = [name for name in target.required if name not in failed.properties]
     for name in unfilled:
         cure = f"write 'arguments' with {name}:"
-        if by_name and kind != "repair":
+        if by_name:
+            severity = Severity.NOTE if kind == "repair" else Severity.WARNING
             what = f"{target.name!r} requires {name!r}, which {failed.name!r} lacks: only a value seen before fills it"
-            yield Finding(Severity.WARNING, "unfilled-argument", what, place, cure)
         else:
-            yield Finding(
-                Severity.ERROR,
-                "unfilled-argument",
-                f"{target.name!r} requires {name!r}, and nothing fills it",
-                place,
-                cure,
-            )
+            severity = Severity.ERROR
+            what = f"{target.name!r} requires {name!r}, and nothing fills it"
+        yield Finding(severity, "unfilled-argument", what, place, cure)
     for name in passed:
         if name not in target.properties and not target.open:
             what = f"{target.name!r} takes no argument {name!r}, and is passed that of {failed.name!r}"

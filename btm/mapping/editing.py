@@ -13,6 +13,7 @@ import orjson
 
 from btm.authored import Node, parse
 from btm.errors import FallbackMapError
+from btm.safe import printable
 
 Values = Mapping[str, Any]
 
@@ -66,7 +67,7 @@ def add_fallback(text: str, file: str, tool: str, fallback: Values, comment: str
     listed = entry.child("fallbacks")
     expected = _plain(root)
     expected["tools"][tool]["fallbacks"] = [*(expected["tools"][tool].get("fallbacks") or []), dict(fallback)]
-    note = f"  # {' '.join(comment.split())}" if comment else ""
+    note = f"# {' '.join(printable(comment).split())}" if comment else ""
     made = _inserted(text, entry, listed, flow(fallback), note)
     return _verified(made, file, expected)
 
@@ -78,7 +79,7 @@ def _inserted(text: str, entry: Node, listed: Node | None, item: str, note: str)
             at = _offset(text, listed.end) - 1
             return text[:at].rstrip() + (", " if listed.items else "") + item + text[at:]
         indent = " " * (_column_of_dash(text, listed) - 1)
-        return _after_line(text, _last_line(listed), f"{indent}- {item}{note}{newline}", newline)
+        return _after_line(text, _last_line(listed), _item(indent, item, note, newline), newline)
     if listed is not None:
         raise _refuse(listed, "these fallbacks are shared with another tool by an alias, or are not a list")
     if entry.flow:
@@ -87,8 +88,12 @@ def _inserted(text: str, entry: Node, listed: Node | None, item: str, note: str)
         separator = "" if before.endswith(("{", ",")) else ", "
         return f"{before}{separator}fallbacks: [{item}]{text[at:]}"
     indent = " " * (min(place.column for place in entry.keys.values()) - 1)
-    written = f"{indent}fallbacks:{newline}{indent}  - {item}{note}{newline}"
+    written = f"{indent}fallbacks:{newline}" + _item(f"{indent}  ", item, note, newline)
     return _after_line(text, _last_line(entry), written, newline)
+
+
+def _item(indent: str, item: str, note: str, newline: str) -> str:
+    return (f"{indent}{note}{newline}" if note else "") + f"{indent}- {item}{newline}"
 
 
 def flow(value: Any) -> str:
@@ -99,7 +104,10 @@ def flow(value: Any) -> str:
         return "[" + ", ".join(flow(item) for item in value) + "]"
     if isinstance(value, str) and _is_bare(value):
         return value
-    return orjson.dumps(value).decode()  # every JSON scalar is a YAML scalar
+    if not isinstance(value, str):
+        return orjson.dumps(value).decode()  # every JSON number, true, false and null is YAML's too
+    quoted = orjson.dumps(value.encode("utf-8", "replace").decode()).decode()
+    return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in quoted)
 
 
 def _is_bare(text: str) -> bool:

@@ -36,7 +36,7 @@ def rows_of(database: str | Path) -> list[Row]:
     store = SqlStore(database)
     try:
         now = time.time()
-        scale = store.load(now).decay.scale(now)
+        scale = store.decay.scale(now)
         return [(key, successes * scale, failures * scale) for key, successes, failures in store.evidence()]
     finally:
         store.close()

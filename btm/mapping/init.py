@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from btm.mapping.editing import add_tools, flow
@@ -50,7 +51,10 @@ def new_map(tools: Iterable[ToolInfo], domain: str, file: str = "map.yaml") -> s
     """Return the text of a first map, commented, with every guess marked."""
     found = list(tools)
     head = _HEAD.format(schema=_SCHEMA_LINE, file=file, domain=flow(domain))
-    blocks = ["".join(f"  {line}\n" for line in block_of(tool).rstrip("\n").split("\n")) for tool in found]
+    common = _common_sentences(found)
+    blocks = [
+        "".join(f"  {line}\n" for line in block_of(tool, common).rstrip("\n").split("\n")) for tool in found
+    ]
     return head + _EXAMPLE + "".join(blocks)
 
 
@@ -63,13 +67,15 @@ def extend_map(
     cannot be added to.
     """
     known = set(present)
-    blocks = {tool.name: block_of(tool) for tool in tools if tool.name not in known}
+    found = list(tools)
+    common = _common_sentences(found)
+    blocks = {tool.name: block_of(tool, common) for tool in found if tool.name not in known}
     return add_tools(text, file, blocks), tuple(blocks)
 
 
-def block_of(tool: ToolInfo) -> str:
-    """Return one tool's entry as YAML, without indentation."""
-    comment = _first_sentence(tool.description)
+def block_of(tool: ToolInfo, common: frozenset[str] = frozenset()) -> str:
+    """Return one tool's entry as YAML, without indentation; sentences in ``common`` are no use as its comment."""
+    comment = _first_sentence(tool.description, common)
     lines = [f"{flow(tool.name)}:" + (f"  # {comment}" if comment else "")]
     lines += [f"  {key}: {value}" for key, value in _facts(tool).items()]
     return "\n".join(lines) + "\n"
@@ -99,8 +105,18 @@ def _facts(tool: ToolInfo) -> Mapping[str, str]:
     return facts
 
 
-def _first_sentence(description: str) -> str:
-    text = " ".join(description.split())
-    sentence = re.split(r"(?<=[.!?])\s", text, maxsplit=1)[0].rstrip(".")
-    shown = "".join(c if c.isprintable() else " " for c in sentence)
+def _sentences(description: str) -> list[str]:
+    return re.split(r"(?<=[.!?])\s", " ".join(description[:5_000].split()))
+
+
+def _common_sentences(tools: Iterable[ToolInfo]) -> frozenset[str]:
+    """Sentences that three tools or more share: they speak of the whole list, not of one tool."""
+    counts = Counter(sentence for tool in tools for sentence in set(_sentences(tool.description)))
+    return frozenset(sentence for sentence, count in counts.items() if count >= 3)
+
+
+def _first_sentence(description: str, common: frozenset[str]) -> str:
+    own = [sentence for sentence in _sentences(description) if sentence not in common]
+    sentence = own[0].rstrip(".") if own else ""
+    shown = "".join(c if c.isprintable() else " " for c in sentence.removeprefix("Tool description: "))
     return shown if len(shown) <= 80 else shown[:79] + "…"

@@ -137,7 +137,7 @@ def _likeness(failed: ToolInfo, target: ToolInfo, weights: Mapping[str, float]) 
     texts = _overlap(_words(failed.description), _words(target.description), weights)
     if texts >= 0.3:
         common = sorted(
-            set(_words(failed.description)) & set(_words(target.description)), key=lambda w: -weights[w]
+            set(_words(failed.description)) & set(_words(target.description)), key=lambda w: (-weights[w], w)
         )
         reasons.append(f"their descriptions share {', '.join(common[:4])}")
     results = 0.0

@@ -69,6 +69,14 @@ def draw_svg(picture: Picture) -> str:
     )
 
 
+def _sections(alone: Sequence[Box]) -> tuple[tuple[str, list[Box]], ...]:
+    dead = "Dead ends: nothing stands in for these, and they stand in for nothing"
+    return (dead, [box for box in alone if box.dead_end]), (
+        "Others",
+        [box for box in alone if not box.dead_end],
+    )
+
+
 def to_png(svg: str, scale: float = 1.5) -> bytes:
     """Return an SVG document as PNG. Raises MissingExtraError without the package cairosvg."""
     try:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from hashlib import blake2b
 from typing import Any
-
-from sqlalchemy.exc import SQLAlchemyError
 
 from btm.model import Action, Attempt, ErrorKind, EvidenceKey, Incident
 from btm.store import CallEvent, EvidenceRow
@@ -13,13 +12,22 @@ from btm.store import CallEvent, EvidenceRow
 KEY_COLUMNS = ("tool", "kind", "action", "target", "ordinal")
 
 _NAME_LIMIT = 255
+_ID_LIMIT = 512
+_RULE_LIMIT = 64
 
 
-def name(text: str) -> str:
-    """Return a name that every database takes: no NUL, no lone surrogates, bounded."""
-    if text.isascii() and len(text) <= _NAME_LIMIT and "\0" not in text:
+def name(text: str, limit: int = _NAME_LIMIT) -> str:
+    """Return a name that every database takes: no NUL, no lone surrogates, at most ``limit`` characters.
+
+    What is cut off a long one is replaced by its hash, so that different names stay different.
+    """
+    if text.isascii() and len(text) <= limit and "\0" not in text:
         return text
-    return text[:_NAME_LIMIT].encode("utf-8", "replace").decode().replace("\0", "?")
+    plain = text.encode("utf-8", "replace").decode().replace("\0", "?")
+    if len(plain) <= limit:
+        return plain
+    digest = blake2b(plain.encode(), digest_size=16).hexdigest()
+    return f"{plain[: limit - len(digest) - 1]}~{digest}"
 
 
 def key_of(row: Any) -> EvidenceKey:
@@ -31,6 +39,11 @@ def key_columns(key: EvidenceKey) -> dict[str, Any]:
     """Return an evidence key as columns."""
     tool, kind, action, target, ordinal = key
     return {"tool": name(tool), "kind": kind, "action": action, "target": name(target), "ordinal": ordinal}
+
+
+def evidence_row(key: EvidenceKey, weight: float, success: bool) -> dict[str, Any]:
+    """Return what one attempt adds to the evidence table."""
+    return {**key_columns(key), "successes": weight * success, "failures": weight * (not success)}
 
 
 def sums(rows: Iterable[EvidenceRow]) -> list[dict[str, Any]]:
@@ -52,7 +65,7 @@ def call_row(item: CallEvent) -> dict[str, Any]:
         "effect": call.effect,
         "fingerprint": item.fingerprint,
         "arguments": item.arguments,
-        "started_at": call.at,
+        "started_at": call.at or item.ended_at - (item.latency_s or 0.0),
         "ended_at": item.ended_at,
         "latency_s": item.latency_s,
         "kind": outcome.kind,
@@ -60,7 +73,7 @@ def call_row(item: CallEvent) -> dict[str, Any]:
         "ambiguous": outcome.ambiguous,
         "status_code": outcome.status_code,
         "detail": outcome.detail,
-        "rule": outcome.rule,
+        "rule": name(outcome.rule, _RULE_LIMIT),
         "reported": False,
     }
 
@@ -70,7 +83,7 @@ def attempt_row(conversation: str, attempt: Attempt) -> dict[str, Any]:
     return {
         "conversation": name(conversation),
         "call_id": name(attempt.call_id),
-        "incident_id": attempt.incident_id,
+        "incident_id": name(attempt.incident_id, _ID_LIMIT),
         **key_columns(attempt.key),
         "success": attempt.success,
         "failed_as": attempt.failed_as,
@@ -88,18 +101,13 @@ def attempt(row: Any) -> Attempt:
 def incident_row(incident: Incident) -> dict[str, Any]:
     """Return an incident as a row of ``incidents``."""
     return {
-        "incident_id": incident.incident_id,
+        "incident_id": name(incident.incident_id, _ID_LIMIT),
         "conversation": name(incident.conversation),
         "call_id": name(incident.call.call_id),
-        "parent_id": incident.parent_id,
+        "parent_id": name(incident.parent_id, _ID_LIMIT),
         "tool": name(incident.tool),
         "kind": incident.kind,
         "state": incident.state,
         "opened_at": incident.opened_at,
         "closed_at": incident.closed_at,
     }
-
-
-def cause(error: SQLAlchemyError) -> str:
-    """Return the driver's own words: SQLAlchemy's text would add the statement and a link."""
-    return str(getattr(error, "orig", None) or error)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, Table, create_engine, delete, event, insert, select, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Connection, delete, insert, select, update
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.pool import StaticPool
 
 from btm.errors import StoreError
 from btm.model import ErrorKind, Incident
@@ -28,7 +26,18 @@ from btm.store import (
     Snapshot,
 )
 from btm.store import schema as t
-from btm.store.rows import KEY_COLUMNS, attempt, attempt_row, call_row, cause, incident_row, key_of, sums
+from btm.store.database import MEMORY, Database, cause, insert_into
+from btm.store.rows import (
+    KEY_COLUMNS,
+    attempt,
+    attempt_row,
+    call_row,
+    evidence_row,
+    incident_row,
+    key_of,
+    name,
+    sums,
+)
 
 DEFAULT_HALF_LIFE_S = 30 * 86_400.0
 """Evidence counts half after thirty days, unless the database says otherwise."""
@@ -53,45 +62,57 @@ class SqlStore:
         now: float = 0.0,
         hash_key: bytes | None = None,
     ) -> None:
-        self.where = str(where) if where is not None else ":memory:"
+        if half_life_s is not None and not half_life_s > 0.0:
+            raise ValueError(f"a half-life is positive, not {half_life_s!r}")
+        self._asked = (half_life_s, now, hash_key or secrets.token_bytes(16))
         try:
-            self._engine = _engine(where)
-            t.metadata.create_all(self._engine)
-            with self._transaction() as connection:
-                self._settle_meta(connection, half_life_s, now, hash_key)
+            self._database = Database(str(where) if where is not None else MEMORY, self._prepare)
         except SQLAlchemyError as error:
-            raise StoreError(f"cannot open the database {self.where}: {cause(error)}") from error
+            raise StoreError(f"cannot open the database {where}: {cause(error)}") from error
+
+    @property
+    def where(self) -> str:
+        """The database's path or URL, without a password."""
+        return self._database.name
 
     # -- meta ---------------------------------------------------------------------------------------------------
 
-    def _settle_meta(
-        self, connection: Connection, half_life_s: float | None, now: float, hash_key: bytes | None
-    ) -> None:
-        """Write what a new database states about itself; check it against what was asked for otherwise."""
+    def _prepare(self, connection: Connection) -> None:
+        """Make the tables, and write what a new database states about itself; check what an old one states."""
+        t.metadata.create_all(connection)
+        half_life_s, now, hash_key = self._asked
         half_life = DEFAULT_HALF_LIFE_S if half_life_s is None else half_life_s
         defaults = {
             "schema_version": str(t.SCHEMA_VERSION),
             "half_life_s": repr(half_life),
             "landmark": repr(now),
-            "hash_key": (hash_key or secrets.token_bytes(16)).hex(),
+            "hash_key": hash_key.hex(),
         }
         rows = [{"key": key, "value": value} for key, value in defaults.items()]
-        connection.execute(self._insert(t.meta).on_conflict_do_nothing(), rows)
+        connection.execute(insert_into(connection, t.meta).on_conflict_do_nothing(), rows)
         meta = self._meta(connection)
         if meta["schema_version"] != str(t.SCHEMA_VERSION):
             raise StoreError(
-                f"{self.where} has schema version {meta['schema_version']}; this btm reads {t.SCHEMA_VERSION}"
+                f"the database has schema version {meta['schema_version']}; this btm reads {t.SCHEMA_VERSION}"
             )
         if half_life_s is not None and float(meta["half_life_s"]) != half_life_s:
             raise StoreError(
-                f"{self.where} keeps evidence with a half-life of {meta['half_life_s']} s, not {half_life_s!r}; "
+                f"the database keeps evidence with a half-life of {meta['half_life_s']} s, not {half_life_s!r}; "
                 "open it without half_life_s, or fit a new database"
             )
-        decay = Decay(float(meta["half_life_s"]), float(meta["landmark"]))
-        if decay.overdue(now):
-            self._rebase(connection, decay, now)
+        decay = self._decay(connection, now)
+        # Should the file be lost, the new one states the same.
+        self._asked = (decay.half_life_s, decay.landmark, bytes.fromhex(meta["hash_key"]))
 
-    def _rebase(self, connection: Connection, decay: Decay, now: float) -> None:
+    def _decay(self, connection: Connection, now: float | None = None) -> Decay:
+        """Return how evidence is forgotten. Given the time, move the landmark when that is due."""
+        meta = self._meta(connection)
+        decay = Decay(float(meta["half_life_s"]), float(meta["landmark"]))
+        if now is None or not decay.overdue(now):
+            return decay
+        return self._rebase(connection, decay, now)
+
+    def _rebase(self, connection: Connection, decay: Decay, now: float) -> Decay:
         """Move the landmark to ``now``, so that weights stay far from overflow; beliefs do not change."""
         scale = decay.scale(now)
         connection.execute(
@@ -100,12 +121,13 @@ class SqlStore:
             )
         )
         self._set_meta(connection, "landmark", repr(now))
+        return Decay(decay.half_life_s, now)
 
     def _meta(self, connection: Connection) -> dict[str, str]:
         return {row.key: row.value for row in connection.execute(select(t.meta))}
 
     def _set_meta(self, connection: Connection, key: str, value: str) -> None:
-        statement = self._insert(t.meta).values(key=key, value=value)
+        statement = insert_into(connection, t.meta).values(key=key, value=value)
         connection.execute(
             statement.on_conflict_do_update(index_elements=["key"], set_={"value": statement.excluded.value})
         )
@@ -168,7 +190,7 @@ class SqlStore:
             fresh_ids = self._insert_calls(connection, calls)
             duplicates = [item for item in calls if id(item) not in fresh_ids]
             fresh = [item for item in calls if id(item) in fresh_ids]
-            self._write_attempts(connection, fresh, self._decay(connection))
+            self._write_attempts(connection, fresh)
             kept = (e for e in events if isinstance(e, IncidentEvent) or id(e) in fresh_ids)
             self._upsert_incidents(connection, (i for e in kept for i in e.incidents))
             self._add_shapes(connection, [row for e in fresh for row in e.shapes])
@@ -179,7 +201,7 @@ class SqlStore:
         if not calls:
             return set()
         rows = [call_row(item) for item in calls]
-        statement = self._insert(t.calls).on_conflict_do_nothing()
+        statement = insert_into(connection, t.calls).on_conflict_do_nothing()
         written = connection.execute(statement.returning(t.calls.c.conversation, t.calls.c.call_id), rows)
         inserted = {(row.conversation, row.call_id) for row in written}
         fresh: set[int] = set()
@@ -190,19 +212,20 @@ class SqlStore:
                 fresh.add(id(item))
         return fresh
 
-    def _write_attempts(self, connection: Connection, events: Sequence[CallEvent], decay: Decay) -> None:
+    def _write_attempts(self, connection: Connection, events: Sequence[CallEvent]) -> None:
         rows = [attempt_row(e.call.conversation, a) for e in events for a in e.attempts]
         if not rows:
             return
         connection.execute(insert(t.attempts), rows)
-        weighted = [(a.key, decay.weight(a.at), a.success) for e in events for a in e.attempts]
-        self._add_evidence(connection, ((key, w * ok, w * (not ok)) for key, w, ok in weighted))
+        decay = self._decay(connection, max(event.ended_at for event in events))
+        # One by one and in order, so that the sums do not depend, in their last bits, on how events were batched.
+        learned = [evidence_row(a.key, decay.weight(a.at), a.success) for e in events for a in e.attempts]
+        self._add_evidence(connection, learned)
 
-    def _add_evidence(self, connection: Connection, rows: Iterable[EvidenceRow]) -> None:
-        values = sums(rows)
-        if not values:
+    def _add_evidence(self, connection: Connection, rows: list[dict[str, Any]]) -> None:
+        if not rows:
             return
-        statement = self._insert(t.evidence)
+        statement = insert_into(connection, t.evidence)
         connection.execute(
             statement.on_conflict_do_update(
                 index_elements=list(KEY_COLUMNS),
@@ -211,7 +234,7 @@ class SqlStore:
                     "failures": t.evidence.c.failures + statement.excluded.failures,
                 },
             ),
-            values,
+            rows,
         )
 
     def add_learned(
@@ -227,11 +250,13 @@ class SqlStore:
         here already: its evidence would count twice.
         """
         with self._transaction() as connection:
-            self._add_evidence(connection, evidence)
+            self._add_evidence(connection, sums(evidence))
             self._add_shapes(connection, shapes)
             for start in range(0, len(fitted), 10_000):
                 part = [f._asdict() for f in fitted[start : start + 10_000]]
-                statement = self._insert(t.fitted).on_conflict_do_nothing().returning(t.fitted.c.digest)
+                statement = (
+                    insert_into(connection, t.fitted).on_conflict_do_nothing().returning(t.fitted.c.digest)
+                )
                 new = len(connection.execute(statement, part).all())
                 if new != len(part):
                     raise StoreError(
@@ -259,7 +284,7 @@ class SqlStore:
         latest = {incident.incident_id: incident_row(incident) for incident in incidents}
         if not latest:
             return
-        statement = self._insert(t.incidents)
+        statement = insert_into(connection, t.incidents)
         changing = {c: statement.excluded[c] for c in ("kind", "state", "closed_at")}
         connection.execute(
             statement.on_conflict_do_update(index_elements=["incident_id"], set_=changing),
@@ -273,7 +298,7 @@ class SqlStore:
         for tool, path, json_type, seen, total in rows:
             old = sums.get((tool, path, json_type), (0.0, 0.0))
             sums[tool, path, json_type] = (old[0] + seen, old[1] + total)
-        statement = self._insert(t.shapes)
+        statement = insert_into(connection, t.shapes)
         connection.execute(
             statement.on_conflict_do_update(
                 index_elements=["tool", "path", "json_type"],
@@ -292,6 +317,7 @@ class SqlStore:
 
     def report(self, conversation: str, call_id: str, kind: ErrorKind) -> Reported:
         """Turn a call that had seemed to succeed into a failure of this kind, and move its evidence."""
+        conversation, call_id = name(conversation), name(call_id)
         same_call = (t.calls.c.conversation == conversation) & (t.calls.c.call_id == call_id)
         same_attempt = (t.attempts.c.conversation == conversation) & (t.attempts.c.call_id == call_id)
         with self._transaction() as connection:
@@ -306,24 +332,14 @@ class SqlStore:
             connection.execute(update(t.attempts).where(same_attempt).values(success=False, failed_as=kind))
             decay = self._decay(connection)
             moved = tuple(attempt(row) for row in rows)
-            self._add_evidence(connection, ((a.key, -decay.weight(a.at), decay.weight(a.at)) for a in moved))
+            weights = ((a.key, decay.weight(a.at)) for a in moved)
+            self._add_evidence(connection, sums((key, -weight, weight) for key, weight in weights))
         return Reported(moved, found=True)
 
     # -- plumbing -----------------------------------------------------------------------------------------------
 
-    def _decay(self, connection: Connection) -> Decay:
-        meta = self._meta(connection)
-        return Decay(float(meta["half_life_s"]), float(meta["landmark"]))
-
-    def _insert(self, table: Table) -> Any:
-        """Return an INSERT of the database's own dialect, which knows ON CONFLICT."""
-        dialect = postgresql if self._engine.dialect.name == "postgresql" else sqlite
-        return dialect.insert(table)
-
-    @contextmanager
-    def _transaction(self) -> Iterator[Connection]:
-        with self._engine.begin() as connection:
-            yield connection
+    def _transaction(self) -> AbstractContextManager[Connection]:
+        return self._database.transaction()
 
     def clear(self) -> None:
         """Forget all evidence, calls and shapes; the half-life and the hash key stay."""
@@ -333,34 +349,4 @@ class SqlStore:
 
     def close(self) -> None:
         """Let go of connections."""
-        self._engine.dispose()
-
-
-def _engine(where: str | Path | None) -> Any:
-    if where is None:
-        engine = create_engine("sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False})
-    elif "://" in str(where):
-        return create_engine(str(where))
-    else:
-        engine = create_engine(
-            f"sqlite:///{where}", connect_args={"timeout": 30.0, "check_same_thread": False}
-        )
-    event.listen(engine, "connect", _set_pragmas)
-    event.listen(engine, "begin", _begin_immediate)
-    return engine
-
-
-def _set_pragmas(connection: Any, _record: Any) -> None:
-    # Transactions are begun by _begin_immediate, not by the driver.
-    connection.isolation_level = None
-    cursor = connection.cursor()
-    # WAL with NORMAL keeps every committed transaction through kill -9 and does not stall readers.
-    cursor.execute("PRAGMA journal_mode=WAL")
-    cursor.execute("PRAGMA synchronous=NORMAL")
-    cursor.close()
-
-
-def _begin_immediate(connection: Any) -> None:
-    # A transaction that reads before it writes must hold the write lock from the start, or two processes that
-    # upsert at once can fail with "database is locked" instead of waiting for each other.
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
+        self._database.close()

@@ -20,13 +20,13 @@ CALL = ToolCall("get_order", {"order_id": "W1"})
 @given(st.integers(0, 1_000))
 def test_shuffling_deals_the_same_counters_to_the_same_keys(seed: int) -> None:
     dealt = shuffled(ROWS, Draw((seed,)))
-    assert [row[0] for row in dealt] == [row[0] for row in ROWS]
+    assert [row[0] for row in dealt] == sorted(row[0] for row in ROWS)
     assert sorted(row[1:] for row in dealt) == sorted(row[1:] for row in ROWS)
     assert dealt == shuffled(list(reversed(ROWS)), Draw((seed,)))
 
 
 def test_shuffling_changes_what_is_believed() -> None:
-    assert any(list(shuffled(ROWS, Draw((seed,)))) != ROWS for seed in range(3))
+    assert any(list(shuffled(ROWS, Draw((seed,)))) != sorted(ROWS) for seed in range(3))
 
 
 def test_the_agent_sees_a_result_an_error_or_that_its_call_was_refused() -> None:

@@ -168,6 +168,7 @@ def test_paths_reach_into_mappings_and_lists() -> None:
     assert fields_at(value, "a.b") == [1]
     assert fields_at(value, "items[].p") == [[1, 2]]
     assert fields_at([{"p": 3}], "[].p") == [[3]]
+    assert fields_at("whole", ".") == ["whole"]
     assert fields_at(value, "a.c") is None
     assert fields_at(value, "nothing[].p") is None
 

@@ -93,6 +93,15 @@ def test_a_factual_error_is_another_value_of_the_same_type_in_a_compared_field()
     assert wrong["as_of"] == ORDER["as_of"]
 
 
+def test_a_bare_text_is_compared_as_a_whole() -> None:
+    bare = ToolShape(compared=(".",))
+    wrong = corrupt(ErrorKind.FACTUAL_ERROR, "ava_stone_112", aim(shape=bare))
+    assert isinstance(wrong, str)
+    assert wrong.startswith("ava_stone_11")
+    assert wrong != "ava_stone_112"
+    assert harms(ErrorKind.FACTUAL_ERROR, bare, {(): "ava_stone_112"})
+
+
 def test_nothing_is_changed_where_no_field_can_be_found_out() -> None:
     assert corrupt(ErrorKind.FACTUAL_ERROR, ORDER, aim(shape=ToolShape())) is None
     assert corrupt(ErrorKind.PARTIAL_DATA, "plain text", aim()) is None

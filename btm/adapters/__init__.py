@@ -1,0 +1,1 @@
+"""Adapters: one module per framework; nothing else imports a framework."""

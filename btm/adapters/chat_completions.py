@@ -1,0 +1,232 @@
+"""The bare chat-completions loop: btm for agents that are a ``while`` around a client, without any framework.
+
+::
+
+    loop = memory.guard_loop([get_order, list_orders], conversation="c1")
+    while True:
+        reply = client.chat.completions.create(model=..., tools=..., messages=loop.prepare(messages))
+        message = reply.choices[0].message
+        messages.append(message)
+        if not message.tool_calls:
+            break
+        messages += loop.run(message.tool_calls)
+
+``prepare`` makes the request from your messages and leaves them as they are; ``run`` makes the calls and answers
+each of them, whatever happens. No client is imported: messages may be dictionaries or a client's own objects.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+from uuid import uuid4
+
+import orjson
+
+from btm.adapters import chat_messages as chat
+from btm.adapters.budget import Budget
+from btm.adapters.notes import Notes
+from btm.adapters.outline import asked_since_request, last_answers, request
+from btm.adapters.wording import (
+    BRIDGE,
+    error_text,
+    late_text,
+    note,
+    refusal_text,
+    result_text,
+    unreadable_error,
+)
+from btm.driving import Handled, Reply
+from btm.failsafe import safely
+from btm.functions import apply
+from btm.limits import Limits
+from btm.memory import ToolMemory
+from btm.model import ToolCall
+from btm.safe import tool_name
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A tool call as it came, with its arguments read; ``problem`` says why they cannot be."""
+
+    call: ToolCall
+    problem: Exception | None = None
+
+
+class ChatLoop:
+    """One conversation's tools and requests. Made by :meth:`btm.ToolMemory.guard_loop`.
+
+    ``tools`` are functions (sync or async), by name or as a list. ``timeouts`` are seconds by tool name, before those
+    of the fallback map. ``budget`` is told to the model before it is spent, and in guard and act mode kept.
+    ``repair_history`` answers calls that a crash left without a result, in the request. ``bridge`` puts an assistant's
+    turn between a tool's result and the note: Mistral's API refuses a user's message there. Leaving the loop used as a
+    context manager, or :meth:`end`, ends the conversation.
+    """
+
+    def __init__(
+        self,
+        memory: ToolMemory,
+        tools: Mapping[str, Callable[..., Any]] | Iterable[Callable[..., Any]],
+        *,
+        conversation: str = "",
+        timeouts: Mapping[str, float] | None = None,
+        budget: Budget | None = None,
+        repair_history: bool = False,
+        bridge: bool = False,
+    ) -> None:
+        if not isinstance(tools, Mapping):
+            tools = {function.__name__: function for function in tools}
+        self.memory = memory
+        self.tools: dict[str, Callable[..., Any]] = dict(tools)
+        self.conversation = conversation or memory.current_conversation or f"loop-{uuid4().hex[:12]}"
+        self.budget = budget
+        self.repair_history = repair_history
+        self.bridge = bridge
+        self._timeouts = dict(timeouts or {})
+        self._notes = Notes()
+        self._asked_before: list[str] = []
+
+    # -- the request --------------------------------------------------------------------------------------------------
+
+    def prepare(self, messages: Sequence[Any]) -> list[Any]:
+        """Return the messages of a request: yours, with the standing rules and, after a failure, what to do next."""
+        made: list[Any] | None = safely(self._prepared, messages)
+        return list(messages) if made is None else made
+
+    def _prepared(self, messages: Sequence[Any]) -> list[Any]:
+        made = chat.repaired(messages) if self.repair_history else list(messages)
+        entries = chat.outline(made)
+        self._asked_before = [asked.tool for asked in asked_since_request(entries)]
+        if not self.memory.mode.advises:
+            return made
+        answered = last_answers(entries)
+        lines = self._notes.take_late(self.conversation)
+        if answered and self.budget is not None:
+            spent = self.budget.spent_by(self._asked_before, self.memory.fallback_map.cost)
+            lines.append(spent.line())
+        said = note(self._notes.contexts(self.conversation, answered), request(entries), lines)
+        made = chat.with_rules(made)
+        if not said:
+            return made
+        between = [{"role": "assistant", "content": BRIDGE}] if self.bridge and answered else []
+        return [*made, *between, {"role": "user", "content": said}]
+
+    # -- the calls ----------------------------------------------------------------------------------------------------
+
+    def run(self, tool_calls: Iterable[Any]) -> list[dict[str, Any]]:
+        """Make an assistant's tool calls one after another; return the ``role: tool`` message of each, in order."""
+        return [self._run(self._read(tool_call)) for tool_call in tool_calls]
+
+    async def arun(self, tool_calls: Iterable[Any]) -> list[dict[str, Any]]:
+        """Make an assistant's tool calls at once; plain functions run in threads. Otherwise as :meth:`run`."""
+        return list(await asyncio.gather(*(self._arun(self._read(tool_call)) for tool_call in tool_calls)))
+
+    def _run(self, asked: _Asked) -> dict[str, Any]:
+        over = self._over_budget(asked.call)
+        if over:
+            return chat.result(asked.call, over)
+        handled = self.memory.call(
+            asked.call, self._limits.over(self._invoker(asked)), available=self.tools.keys()
+        )
+        return self._answer(handled)
+
+    async def _arun(self, asked: _Asked) -> dict[str, Any]:
+        over = self._over_budget(asked.call)
+        if over:
+            return chat.result(asked.call, over)
+        handled = await self.memory.acall(
+            asked.call, self._limits.over_async(self._ainvoker(asked)), available=self.tools.keys()
+        )
+        return self._answer(handled)
+
+    def _invoker(self, asked: _Asked) -> Callable[[str, Mapping[str, Any]], Any]:
+        def invoke(tool: str, arguments: Mapping[str, Any]) -> Any:
+            function = self._function(tool, asked)
+            if inspect.iscoroutinefunction(function):
+                raise NotImplementedError(f"tool {tool!r} is async only: use arun")
+            return apply(function, arguments)
+
+        return invoke
+
+    def _ainvoker(self, asked: _Asked) -> Callable[[str, Mapping[str, Any]], Any]:
+        async def invoke(tool: str, arguments: Mapping[str, Any]) -> Any:
+            function = self._function(tool, asked)
+            if inspect.iscoroutinefunction(function):
+                return await apply(function, arguments)
+            answer = await asyncio.to_thread(apply, function, arguments)
+            return await answer if inspect.isawaitable(answer) else answer
+
+        return invoke
+
+    def _function(self, tool: str, asked: _Asked) -> Callable[..., Any]:
+        if asked.problem is not None and tool == asked.call.tool:
+            raise asked.problem
+        function = self.tools.get(tool)
+        if function is None:
+            known = ", ".join(sorted(self.tools)[:30])
+            raise LookupError(f"unknown tool: {tool_name(tool)} is not a tool of this agent. It has {known}.")
+        return function
+
+    def _read(self, tool_call: Any) -> _Asked:
+        call_id, tool, text = chat.asked(tool_call)
+        arguments: Any = text if isinstance(text, Mapping) else None
+        problem: Exception | None = None
+        if arguments is None:
+            try:
+                arguments = orjson.loads(text or "{}")
+            except (orjson.JSONDecodeError, TypeError) as error:
+                problem = unreadable_error(tool, str(error))
+        if problem is None and not isinstance(arguments, Mapping):
+            problem = unreadable_error(tool, "they are not an object")
+        if problem is not None:
+            arguments = {"unreadable": text}
+        effect = self.memory.effect_of(tool)
+        return _Asked(ToolCall(tool, arguments, effect, self.conversation, call_id), problem)
+
+    @property
+    def _limits(self) -> Limits:
+        return Limits(
+            lambda tool: self._timeouts.get(tool) or self.memory.fallback_map.timeout_s(tool),
+            self.memory.effect_of,
+            self._late,
+        )
+
+    def _late(self, tool: str, _: Mapping[str, Any], reply: Reply) -> None:
+        text = error_text(reply.error) if reply.error is not None else result_text(reply.result)
+        self._notes.add_late(self.conversation, late_text(tool, text))
+
+    def _over_budget(self, call: ToolCall) -> str:
+        if self.budget is None or not self.memory.mode.guards:
+            return ""
+        cost = self.memory.fallback_map.cost
+        spent = self.budget.spent_by(self._asked_before, cost)
+        if not spent.allows(cost(call.tool)):
+            return f"{tool_name(call.tool)} was not run: the budget for this request is spent."
+        self._asked_before.append(call.tool)
+        return ""
+
+    def _answer(self, handled: Handled) -> dict[str, Any]:
+        self._notes.keep(handled, handled.call.call_id)
+        if handled.refused:
+            return chat.result(handled.call, refusal_text(handled))
+        if handled.error is not None:
+            return chat.result(handled.call, error_text(handled.error))
+        return chat.result(handled.call, result_text(handled.result))
+
+    # -- the end ------------------------------------------------------------------------------------------------------
+
+    def end(self) -> None:
+        """End the conversation: open incidents are abandoned, and nothing is learned about what was not tried."""
+        self.memory.end(self.conversation)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.end()

@@ -1,0 +1,79 @@
+"""Messages of the chat-completions protocol, as dictionaries or as a client's objects. Never changed in place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from btm.adapters.outline import Asked, Entry, gaps, strays
+from btm.adapters.wording import LOST
+from btm.context import STANDING_RULES
+from btm.model import ToolCall
+
+
+def field(value: Any, name: str) -> Any:
+    """Return a field of a dictionary or of an object, None when it has none."""
+    return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+
+
+def asked(tool_call: Any) -> tuple[str, str, Any]:
+    """Return a tool call's id, its tool's name and its arguments as they came."""
+    function = field(tool_call, "function")
+    return field(tool_call, "id") or "", field(function, "name") or "unknown", field(function, "arguments")
+
+
+def outline(messages: Sequence[Any]) -> list[Entry]:
+    """Return the outline of a message list."""
+    return [_entry(message) for message in messages]
+
+
+def _entry(message: Any) -> Entry:
+    role = field(message, "role")
+    if role == "tool":
+        return Entry("tool", answers=field(message, "tool_call_id") or "")
+    if role == "assistant":
+        calls = [asked(tool_call) for tool_call in field(message, "tool_calls") or ()]
+        return Entry("assistant", calls=tuple(Asked(call_id, tool) for call_id, tool, _ in calls))
+    if role == "user":
+        return Entry("user", lambda: _text(field(message, "content")))
+    return Entry("system")
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    texts = [field(part, "text") for part in content]
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def with_rules(messages: Sequence[Any]) -> list[Any]:
+    """Return the messages with btm's standing rules at the end of the first system message, once."""
+    made = list(messages)
+    if not made or field(made[0], "role") not in ("system", "developer"):
+        return [{"role": "system", "content": STANDING_RULES}, *made]
+    content = field(made[0], "content")
+    if STANDING_RULES in _text(content):
+        return made
+    longer: Any = (
+        [*content, {"type": "text", "text": STANDING_RULES}]
+        if isinstance(content, list)
+        else f"{content}\n\n{STANDING_RULES}"
+    )
+    made[0] = {"role": field(made[0], "role"), "content": longer}
+    return made
+
+
+def result(call: ToolCall, content: str) -> dict[str, Any]:
+    """Return the message that answers a call."""
+    return {"role": "tool", "tool_call_id": call.call_id, "content": content}
+
+
+def repaired(messages: Sequence[Any]) -> list[Any]:
+    """Return a history in which every call has its result right after it, and every result its call."""
+    unasked = set(strays(outline(messages)))
+    kept = [message for i, message in enumerate(messages) if i not in unasked]
+    for gap in reversed(list(gaps(outline(kept)))):
+        kept.insert(gap.at, {"role": "tool", "tool_call_id": gap.asked.call_id, "content": LOST})
+    return kept

@@ -1,0 +1,115 @@
+"""LangChain message lists: their outline, and the requests made from them. Nothing here changes a message in place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)
+
+from btm.adapters.outline import Asked, Entry, gaps, strays
+from btm.adapters.results import with_text
+from btm.adapters.wording import BRIDGE, LOST
+from btm.context import STANDING_RULES
+
+
+def outline(messages: Sequence[BaseMessage]) -> list[Entry]:
+    """Return the outline of a message list."""
+    return [_entry(message) for message in messages]
+
+
+def _entry(message: BaseMessage) -> Entry:
+    if isinstance(message, ToolMessage):
+        return Entry("tool", answers=message.tool_call_id)
+    if isinstance(message, AIMessage):
+        calls = (*message.tool_calls, *message.invalid_tool_calls)
+        asked = [(call["id"], call["name"] or "") for call in calls]
+        return Entry("assistant", calls=tuple(Asked(i, name) for i, name in asked if i is not None))
+    if isinstance(message, HumanMessage):
+        # A summary of older messages wears the user's role, but is nobody's request.
+        is_summary = message.additional_kwargs.get("lc_source") == "summarization"
+        return Entry("assistant") if is_summary else Entry("user", lambda: message.text)
+    return Entry("system")
+
+
+def with_rules(system: SystemMessage | None) -> SystemMessage:
+    """Return the system message with btm's standing rules at its end, once, always the same bytes."""
+    if system is None:
+        return SystemMessage(content=STANDING_RULES)
+    if STANDING_RULES in system.text:
+        return system
+    return longer_system(system, STANDING_RULES)
+
+
+def longer_system(system: SystemMessage | None, text: str) -> SystemMessage:
+    """Return the system message with ``text`` at its end; content blocks stay blocks."""
+    if system is None:
+        return SystemMessage(content=text)
+    content: Any = system.content
+    longer: Any = (
+        f"{content}\n\n{text}" if isinstance(content, str) else [*content, {"type": "text", "text": text}]
+    )
+    return system.model_copy(update={"content": longer})
+
+
+def with_reminder(messages: Sequence[AnyMessage], text: str, *, bridge: bool) -> list[AnyMessage]:
+    """Return the messages with an ephemeral last one in the user's role, after an assistant's turn if need be."""
+    between: list[AnyMessage] = []
+    if bridge and messages and isinstance(messages[-1], ToolMessage):
+        between = [AIMessage(content=BRIDGE)]
+    return [*messages, *between, HumanMessage(content=text)]
+
+
+def model_names(model: object) -> list[str]:
+    """Return what tells whose a chat model is: its class, its package, and the model's own name."""
+    names = [type(model).__name__, type(model).__module__.partition(".")[0]]
+    return names + [
+        n
+        for n in (getattr(model, a, None) for a in ("model", "model_name", "model_id"))
+        if isinstance(n, str)
+    ]
+
+
+def with_told_results(messages: Sequence[AnyMessage], told: Mapping[str, str]) -> list[AnyMessage]:
+    """Return the messages with texts at the end of tool results, by call id."""
+    return [
+        with_text(m, told[m.tool_call_id]) if isinstance(m, ToolMessage) and m.tool_call_id in told else m
+        for m in messages
+    ]
+
+
+def repaired(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """Return a history in which every call has its result right after it, and every result its call.
+
+    A call without one (the process died in between) gets an error result; a result without its call is left out.
+    Providers refuse such a history altogether.
+    """
+    entries = outline(messages)
+    unasked = set(strays(entries))
+    kept = [m for i, m in enumerate(messages) if i not in unasked]
+    missing = list(gaps(outline(kept)))
+    for gap in reversed(missing):
+        kept.insert(
+            gap.at,
+            ToolMessage(
+                content=LOST, name=gap.asked.tool or None, tool_call_id=gap.asked.call_id, status="error"
+            ),
+        )
+    return kept
+
+
+def invalid_calls(message: AIMessage) -> list[tuple[str, str, Any, str]]:
+    """Return the calls of a message whose arguments are no JSON: id, tool, the raw arguments, what is wrong."""
+    found: list[tuple[str, str, Any, str]] = []
+    for call in message.invalid_tool_calls:
+        call_id = call.get("id")
+        if call_id is not None:
+            found.append((call_id, call.get("name") or "unknown", call.get("args"), call.get("error") or ""))
+    return found

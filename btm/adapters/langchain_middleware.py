@@ -1,0 +1,170 @@
+"""BTMMiddleware: btm inside ``langchain.agents.create_agent``. The only module that imports ``langchain.agents``."""
+
+from __future__ import annotations
+
+import functools
+import threading
+import weakref
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from langchain.agents.middleware import AgentMiddleware
+from langchain.agents.middleware.types import ModelRequest, ModelResponse, ToolCallRequest
+from langchain_core.messages import ToolMessage
+from langgraph.types import Command
+
+from btm.adapters.budget import Budget
+from btm.adapters.model_turn import ModelTurn
+from btm.adapters.neighbours import warn_about_neighbours
+from btm.adapters.notes import Notes
+from btm.adapters.tool_step import ToolStep
+from btm.adapters.wording import Placement
+from btm.driving import AsyncInvoker, Invoker
+from btm.failsafe import safely
+from btm.memory import ToolMemory
+from btm.model import Effect
+
+ToolAnswer = ToolMessage | Command[Any]
+ModelHandler = Callable[[ModelRequest[Any]], ModelResponse[Any]]
+AsyncModelHandler = Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
+ToolHandler = Callable[[ToolCallRequest], ToolAnswer]
+_MAX_TRIES = 1_024
+
+AsyncToolHandler = Callable[[ToolCallRequest], Awaitable[ToolAnswer]]
+
+
+class BTMMiddleware(AgentMiddleware[Any, Any, Any]):
+    """Gives an agent btm: ``create_agent(model, tools, middleware=[BTMMiddleware(memory)])``.
+
+    * A tool that fails answers with an error message for its own call; its siblings go on. (Observe mode, and
+      ``raises``: exceptions stay as they are.)
+    * After a failure the model's next request ends with the recovery context (see ``placement``). The request alone:
+      the stored history stays as the framework wrote it. The standing rules stand once in the system message.
+    * Calls whose arguments are no JSON, which otherwise end the loop in silence, come back to the model as errors.
+
+    ``timeouts`` are seconds by tool name, before those of the fallback map. ``budget`` is told to the model before
+    it is spent, and in guard and act mode kept. ``repair_history`` answers calls that a crash left without a result,
+    in the request. ``rules`` off leaves the system message alone. ``bridge`` puts an assistant's turn between a tool's
+    result and the reminder, which Mistral's API asks for (None: where the model is one of theirs).
+
+    Order: put it last (innermost) beside ``HumanInTheLoopMiddleware``, ``ToolCallLimitMiddleware``,
+    ``ModelFallbackMiddleware`` and ``SummarizationMiddleware``; any order with those works. With
+    ``ToolRetryMiddleware`` either use act mode instead, or list the retry before this one and pass ``raises=True``:
+    then every try is seen and counted. A retry listed after this one hides its tries, and a warning says so.
+    """
+
+    def __init__(
+        self,
+        memory: ToolMemory,
+        *,
+        placement: Placement | str = Placement.USER_REMINDER,
+        timeouts: Mapping[str, float] | None = None,
+        budget: Budget | None = None,
+        repair_history: bool = False,
+        raises: bool = False,
+        rules: bool = True,
+        bridge: bool | None = None,
+    ) -> None:
+        super().__init__()
+        self.tools = []
+        self.memory = memory
+        self.placement = Placement(placement)
+        self.budget = budget
+        self.repair_history = repair_history
+        self.raises = raises
+        self.rules = rules
+        self.bridge = bridge
+        self.notes = Notes()
+        self.tries = Tries()
+        self._timeouts = dict(timeouts or {})
+        self._effects: dict[str, Effect] = {}
+        self._warned = False
+
+    # -- tools --------------------------------------------------------------------------------------------------------
+
+    def wrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> Any:
+        """Make a tool call through btm."""
+        step = self._step(request, handler)
+        return handler(request) if step is None else step.run(handler)
+
+    async def awrap_tool_call(self, request: ToolCallRequest, handler: AsyncToolHandler) -> Any:
+        """Make a tool call through btm, awaited."""
+        step = self._step(request, handler)
+        return await handler(request) if step is None else await step.arun(handler)
+
+    def _step(self, request: ToolCallRequest, handler: Any) -> ToolStep | None:
+        if not self._warned:
+            self._warned = True
+            answers = self.memory.mode.advises and not self.raises
+            safely(functools.partial(warn_about_neighbours, self, handler, answers=answers))
+        return safely(ToolStep.of, self, request)
+
+    def seconds(self, tool: str) -> float | None:
+        """Return a tool's time limit: the one stated here, else the map's."""
+        return self._timeouts.get(tool) or self.memory.fallback_map.timeout_s(tool)
+
+    def effect(self, tool: str) -> Effect:
+        """Return a tool's effect."""
+        found = self._effects.get(tool)
+        if found is None:
+            found = self._effects[tool] = self.memory.effect_of(tool)
+        return found
+
+    # -- the model ----------------------------------------------------------------------------------------------------
+
+    def wrap_model_call(self, request: ModelRequest[Any], handler: ModelHandler) -> Any:
+        """Call the model with what btm has to say, and again if none of its tool calls could be read."""
+        turn = ModelTurn(self, request)
+        while True:
+            response = handler(turn.request)
+            for call, error in turn.unread(response):
+                turn.counted(self.memory.call(call, _raising(error), available=()))
+            if not turn.again(response):
+                return turn.whole(response)
+
+    async def awrap_model_call(self, request: ModelRequest[Any], handler: AsyncModelHandler) -> Any:
+        """Call the model, awaited, with what btm has to say, and again if none of its tool calls could be read."""
+        turn = ModelTurn(self, request)
+        while True:
+            response = await handler(turn.request)
+            for call, error in turn.unread(response):
+                turn.counted(await self.memory.acall(call, _araising(error), available=()))
+            if not turn.again(response):
+                return turn.whole(response)
+
+
+def _raising(error: Exception) -> Invoker:
+    def invoke(tool: str, arguments: Mapping[str, Any]) -> Any:  # noqa: ARG001
+        raise error
+
+    return invoke
+
+
+def _araising(error: Exception) -> AsyncInvoker:
+    async def invoke(tool: str, arguments: Mapping[str, Any]) -> Any:  # noqa: ARG001
+        raise error
+
+    return invoke
+
+
+class Tries:
+    """Tells a retry further out, which sends the same call again, from a run that was resumed or replayed.
+
+    A retry sends the very runtime object that LangGraph made for the call; a resumed run gets a new one.
+    """
+
+    def __init__(self) -> None:
+        self._seen: OrderedDict[tuple[str, str], tuple[weakref.ref[Any], int]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def count(self, conversation: str, call_id: str, runtime: Any) -> int:
+        """Return how often this call came before with the same runtime."""
+        key = (conversation, call_id)
+        with self._lock:
+            before = self._seen.pop(key, None)
+            tries = before[1] + 1 if before is not None and before[0]() is runtime else 0
+            self._seen[key] = (weakref.ref(runtime), tries)
+            if len(self._seen) > _MAX_TRIES:
+                self._seen.popitem(last=False)
+        return tries

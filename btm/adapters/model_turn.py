@@ -1,0 +1,128 @@
+"""One turn of the model in a ``create_agent`` agent: what btm adds to the request, and calls that cannot be read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+
+from btm.adapters import history
+from btm.adapters.outline import asked_since_request, last_answers, request
+from btm.adapters.runs import conversation_of
+from btm.adapters.wording import Placement, error_text, note, unreadable_error, wants_bridge
+from btm.driving import Handled
+from btm.failsafe import safely
+from btm.model import ToolCall
+
+if TYPE_CHECKING:
+    from langchain.agents.middleware.types import ModelRequest, ModelResponse
+
+    from btm.adapters.langchain_middleware import BTMMiddleware
+
+MAX_REPEATS = 2
+"""How often the model is asked again in one turn when its tool calls cannot be read."""
+
+
+class ModelTurn:
+    """Makes the request, and asks again when every tool call of the answer is broken JSON.
+
+    The broken messages, and the errors that answer them, go into the history together with the answer in the end:
+    the history says what happened, and no other middleware sees a half-done step.
+    """
+
+    def __init__(self, middleware: BTMMiddleware, original: ModelRequest[Any]) -> None:
+        self._middleware = middleware
+        self._original = original
+        self._before: list[AnyMessage] = []  # earlier answers of this turn, with the errors that answer them
+        self._errors: list[ToolMessage] = []  # errors that answer calls of the latest answer
+        self._repeats = 0
+        self._conversation = safely(conversation_of, middleware.memory, None, original.state) or ""
+        self.request: ModelRequest[Any] = safely(self._dressed) or original
+
+    def _dressed(self) -> ModelRequest[Any]:
+        """Return the request with everything that btm has to say."""
+        original, middleware = self._original, self._middleware
+        messages: list[AnyMessage] = [*original.messages, *self._before]
+        if middleware.repair_history:
+            messages = history.repaired(messages)
+        if not middleware.memory.mode.advises:
+            return original.override(messages=messages)
+        system = history.with_rules(original.system_message) if middleware.rules else original.system_message
+        entries = history.outline(messages)
+        answered = last_answers(entries)
+        contexts = middleware.notes.contexts(self._conversation, answered)
+        lines = middleware.notes.take_late(self._conversation)
+        if answered:
+            lines.append(self._budget_line([asked.tool for asked in asked_since_request(entries)]))
+        said = note(contexts, request(entries), lines)
+        if said and middleware.placement is Placement.USER_REMINDER:
+            messages = history.with_reminder(messages, said, bridge=self._bridge())
+        elif said and middleware.placement is Placement.SYSTEM:
+            system = history.longer_system(system, said)
+        elif said and answered:
+            told = {i: "\n\n".join(middleware.notes.contexts(self._conversation, (i,))) for i in answered}
+            told[answered[-1]] = "\n\n".join(t for t in (told[answered[-1]], *lines) if t)
+            messages = history.with_told_results(messages, {i: text for i, text in told.items() if text})
+        return original.override(messages=messages, system_message=system)
+
+    def _bridge(self) -> bool:
+        bridge = self._middleware.bridge
+        return wants_bridge(*history.model_names(self._original.model)) if bridge is None else bridge
+
+    def _budget_line(self, tools: Sequence[str]) -> str:
+        budget, memory = self._middleware.budget, self._middleware.memory
+        return budget.spent_by(tools, memory.fallback_map.cost).line() if budget is not None else ""
+
+    # -- calls that cannot be read ------------------------------------------------------------------------------------
+
+    def unread(self, response: ModelResponse[Any]) -> list[tuple[ToolCall, Exception]]:
+        """Return the answer's calls whose arguments are no JSON, each with its error; count them, then ask again."""
+        self._errors = []
+        return safely(self._unread, response) or []
+
+    def _unread(self, response: ModelResponse[Any]) -> list[tuple[ToolCall, Exception]]:
+        message = _answer(response)
+        found: list[tuple[ToolCall, Exception]] = []
+        for call_id, tool, arguments, problem in history.invalid_calls(message) if message else ():
+            effect = self._middleware.effect(tool)
+            call = ToolCall(tool, {"unreadable": arguments}, effect, self._conversation, call_id)
+            found.append((call, unreadable_error(tool, problem)))
+        return found
+
+    def counted(self, handled: Handled) -> None:
+        """Take in what btm makes of one of those calls: it is answered with its error."""
+        if not self._middleware.memory.mode.advises:
+            return
+        call = handled.call
+        self._middleware.notes.keep(handled, call.call_id)
+        text = error_text(handled.error) if handled.error is not None else "The call was not run."
+        self._errors.append(
+            ToolMessage(content=text, name=call.tool, tool_call_id=call.call_id, status="error")
+        )
+
+    def again(self, response: ModelResponse[Any]) -> bool:
+        """Whether the model is to be asked again: nothing of its answer can be carried out. Makes the next request."""
+        message = _answer(response)
+        if not self._errors or message is None or message.tool_calls or self._repeats >= MAX_REPEATS:
+            return False
+        self._repeats += 1
+        self._before += [*response.result, *self._errors]  # type: ignore[list-item]
+        self._errors = []
+        self.request = safely(self._dressed) or self._original
+        return True
+
+    def whole(self, response: ModelResponse[Any]) -> ModelResponse[Any]:
+        """Return the turn's messages in order: earlier answers with their errors, then this one with its own."""
+        message = _answer(response)
+        # Where nothing can be carried out and asking again did not help, the run ends as it would without btm.
+        errors = self._errors if message is not None and message.tool_calls else []
+        if not self._before and not errors:
+            return response
+        return replace(response, result=[*self._before, *response.result, *errors])
+
+
+def _answer(response: ModelResponse[Any]) -> AIMessage | None:
+    found = [m for m in response.result if isinstance(m, AIMessage)]
+    return found[-1] if found else None

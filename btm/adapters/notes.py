@@ -1,0 +1,53 @@
+"""What an adapter remembers between a failed call and the model's next turn. In memory, bounded, thread-safe."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable
+
+from btm.driving import Handled
+
+_MAX_CONTEXTS = 4_096
+_MAX_CONVERSATIONS = 2_000
+_MAX_LATE = 8
+
+
+class Notes:
+    """Recovery contexts by call, and late answers by conversation, until they are told to the model."""
+
+    def __init__(self) -> None:
+        self._contexts: OrderedDict[tuple[str, str], str] = OrderedDict()
+        self._late: OrderedDict[str, list[str]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def keep(self, handled: Handled, call_id: str) -> None:
+        """Keep the context of a call, if it has one; a call that went well clears what was kept of it."""
+        key = (handled.call.conversation, call_id)
+        with self._lock:
+            if handled.context is None:
+                self._contexts.pop(key, None)
+                return
+            self._contexts[key] = handled.context.text
+            if len(self._contexts) > _MAX_CONTEXTS:
+                self._contexts.popitem(last=False)
+
+    def contexts(self, conversation: str, call_ids: Iterable[str]) -> list[str]:
+        """Return the contexts of these calls, in their order. They stay: a model's turn may be run again."""
+        with self._lock:
+            found = [self._contexts.get((conversation, call_id)) for call_id in call_ids]
+        return [text for text in found if text is not None]
+
+    def add_late(self, conversation: str, line: str) -> None:
+        """Keep a line about a late answer for the conversation's next turn."""
+        with self._lock:
+            lines = self._late.setdefault(conversation, [])
+            lines.append(line)
+            del lines[:-_MAX_LATE]
+            if len(self._late) > _MAX_CONVERSATIONS:
+                self._late.popitem(last=False)
+
+    def take_late(self, conversation: str) -> list[str]:
+        """Return the lines about late answers and forget them: they are told once."""
+        with self._lock:
+            return self._late.pop(conversation, [])

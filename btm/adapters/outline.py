@@ -1,0 +1,94 @@
+"""A conversation's outline: what every message list has in common, whichever library's messages it holds.
+
+Adapters turn their messages into entries; the questions below are then asked once for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal, NamedTuple
+
+Role = Literal["system", "user", "assistant", "tool"]
+
+
+class Asked(NamedTuple):
+    """A tool call that an assistant's message asks for."""
+
+    call_id: str
+    tool: str
+
+
+class Entry(NamedTuple):
+    """One message. ``answers`` is the id of the call whose result a tool's message carries."""
+
+    role: Role
+    text: Callable[[], str] = str
+    calls: tuple[Asked, ...] = ()
+    answers: str = ""
+
+
+def last_answers(entries: Sequence[Entry]) -> tuple[str, ...]:
+    """Return the ids answered by the tool messages that end the conversation, in order; none if it ends otherwise."""
+    found: list[str] = []
+    for entry in reversed(entries):
+        if entry.role != "tool":
+            break
+        found.append(entry.answers)
+    return tuple(reversed(found))
+
+
+def request(entries: Sequence[Entry]) -> str:
+    """Return the user's latest request, or ``""``."""
+    for entry in reversed(entries):
+        if entry.role == "user":
+            text = entry.text()
+            if text:
+                return text
+    return ""
+
+
+def asked_since_request(entries: Sequence[Entry]) -> list[Asked]:
+    """Return the tool calls that were asked for since the user's latest message."""
+    found: list[Asked] = []
+    for entry in reversed(entries):
+        if entry.role == "user":
+            break
+        found.extend(reversed(entry.calls))
+    return found[::-1]
+
+
+class Gap(NamedTuple):
+    """A call without a result: one belongs right before position ``at``."""
+
+    at: int
+    asked: Asked
+
+
+def gaps(entries: Sequence[Entry]) -> Iterator[Gap]:
+    """Yield the calls that have no result among the tool messages right after them, in order.
+
+    Calls of the very last message are not gaps while they may still run: only those that something follows.
+    """
+    for position, entry in enumerate(entries):
+        if not entry.calls:
+            continue
+        end = position + 1
+        while end < len(entries) and entries[end].role == "tool":
+            end += 1
+        answered = {e.answers for e in entries[position + 1 : end]}
+        yield from (Gap(end, asked) for asked in entry.calls if asked.call_id not in answered)
+
+
+def strays(entries: Sequence[Entry]) -> list[int]:
+    """Return the positions of tool messages that answer no call of the assistant's message they follow."""
+    found: list[int] = []
+    open_ids: set[str] = set()
+    for position, entry in enumerate(entries):
+        if entry.role == "tool":
+            if entry.answers in open_ids:
+                open_ids.discard(entry.answers)
+            else:
+                found.append(position)
+        else:
+            open_ids = {asked.call_id for asked in entry.calls}
+    return found

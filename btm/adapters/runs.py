@@ -1,0 +1,89 @@
+"""Which conversation a LangChain run belongs to, and which calls btm is already handling."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from threading import Lock
+from typing import Any
+from uuid import uuid4
+
+from langchain_core.runnables.config import var_child_runnable_config
+
+from btm.memory import ToolMemory
+
+# Calls that are being handled here and now, as (memory, call id): what runs inside must not count them again.
+_handling: ContextVar[tuple[tuple[int, str], ...]] = ContextVar("btm_handling", default=())
+
+
+@contextmanager
+def handling(memory: ToolMemory, call_id: str | None) -> Iterator[None]:
+    """Mark a call as being handled while its tools run."""
+    token = _handling.set((*_handling.get(), (id(memory), call_id or "")))
+    try:
+        yield
+    finally:
+        _handling.reset(token)
+
+
+def handled_already(memory: ToolMemory, call_id: str | None) -> bool:
+    """Whether this call is being handled further out, by the middleware or by a wrapped tool."""
+    return (id(memory), call_id or "") in _handling.get()
+
+
+def conversation_of(memory: ToolMemory, config: Mapping[str, Any] | None, state: Any = None) -> str:
+    """Return the conversation's name: LangGraph's thread, the one named by ``memory.conversation``, or this run's.
+
+    A run without a thread is told by LangGraph's control object, which lives as long as the run, else by its first
+    message, whose id stays the same from step to step. An agent inside another has a conversation of its own.
+    ``""`` when nothing tells.
+    """
+    if config is None:
+        config = var_child_runnable_config.get() or {}
+    configurable = config.get("configurable") or {}
+    thread = configurable.get("thread_id")
+    if thread:
+        return nested(f"thread-{thread}", configurable.get("checkpoint_ns"))
+    if memory.current_conversation:
+        return memory.current_conversation
+    run = _run_id(configurable.get("__pregel_runtime"))
+    if run:
+        return nested(f"run-{run}", configurable.get("checkpoint_ns"))
+    first = _first_message_id(state)
+    return f"messages-{first}" if first else ""
+
+
+def nested(conversation: str, namespace: object) -> str:
+    """Return the conversation's name inside a subgraph: ``namespace`` is LangGraph's, one segment a level."""
+    if not isinstance(namespace, str) or "|" not in namespace:
+        return conversation
+    return f"{conversation}/{namespace.split('|')[-2]}"
+
+
+# LangGraph's control objects with the names given to their runs. They are held, so that no id is used twice.
+_runs: OrderedDict[int, tuple[Any, str]] = OrderedDict()
+_runs_lock = Lock()
+_MAX_RUNS = 2_000
+
+
+def _run_id(runtime: Any) -> str:
+    """A name for the graph's run; ``""`` outside of one, and where LangGraph has no control object (before 1.2)."""
+    control = getattr(runtime, "control", None)
+    if control is None:
+        return ""
+    with _runs_lock:
+        known = _runs.get(id(control))
+        if known is None:
+            known = _runs[id(control)] = (control, uuid4().hex[:12])
+            if len(_runs) > _MAX_RUNS:
+                _runs.popitem(last=False)
+    return known[1]
+
+
+def _first_message_id(state: Any) -> str:
+    messages = state.get("messages") if isinstance(state, Mapping) else getattr(state, "messages", state)
+    first = messages[0] if isinstance(messages, list) and messages else None
+    found = first.get("id") if isinstance(first, Mapping) else getattr(first, "id", None)
+    return found if isinstance(found, str) else ""

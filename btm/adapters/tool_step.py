@@ -1,0 +1,129 @@
+"""One tool call of a ``create_agent`` agent, from LangGraph's request to the message that answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import BaseTool
+
+from btm.adapters.history import outline
+from btm.adapters.injection import require_sync
+from btm.adapters.outline import asked_since_request
+from btm.adapters.results import Address, Exchange, answer
+from btm.adapters.runs import conversation_of, handling
+from btm.adapters.visits import late_answer
+from btm.adapters.wording import error_text, late_text
+from btm.context import call_text
+from btm.driving import Handled, Reply
+from btm.failsafe import safely
+from btm.limits import Limits
+from btm.model import ToolCall
+
+if TYPE_CHECKING:
+    from langgraph.prebuilt.tool_node import ToolCallRequest
+
+    from btm.adapters.langchain_middleware import BTMMiddleware
+
+
+@dataclass
+class ToolStep:
+    """A call through btm. ``tools`` are all that the agent has, for act mode."""
+
+    middleware: BTMMiddleware
+    request: ToolCallRequest
+    call: ToolCall
+    to: Address
+    tools: Mapping[str, BaseTool]
+    exchange: Exchange = field(default_factory=Exchange)
+
+    @classmethod
+    def of(cls, middleware: BTMMiddleware, request: ToolCallRequest) -> ToolStep:
+        """Return the step for a request."""
+        asked, runtime = request.tool_call, request.runtime
+        name, call_id = asked["name"], asked["id"] or ""
+        conversation = conversation_of(middleware.memory, getattr(runtime, "config", None), request.state)
+        tries = middleware.tries.count(conversation, call_id, runtime)
+        call = ToolCall(
+            name,
+            asked["args"],
+            middleware.effect(name),
+            conversation,
+            # A retry further out sends the same call again: a try of its own. (A resumed run does not come here.)
+            f"{call_id}~again{tries}" if tries else call_id,
+        )
+        tools = {tool.name: tool for tool in getattr(runtime, "tools", None) or ()}
+        return cls(middleware, request, call, Address(name, call_id), tools)
+
+    def run(self, handler: Callable[[ToolCallRequest], Any]) -> Any:
+        """Make the call."""
+        over = safely(self._over_budget)
+        if over is not None:
+            return over
+        if self.request.tool is not None:
+            require_sync(self.request.tool)
+
+        def invoke(tool: str, arguments: Mapping[str, Any]) -> Any:
+            return self.exchange.show(handler(self._for(tool, arguments)))
+
+        memory = self.middleware.memory
+        with handling(memory, self.to.call_id):
+            handled = memory.call(self.call, self._limits.over(invoke), available=self.tools.keys())
+        return self._answer(handled)
+
+    async def arun(self, handler: Callable[[ToolCallRequest], Awaitable[Any]]) -> Any:
+        """Make the call, awaited."""
+        over = safely(self._over_budget)
+        if over is not None:
+            return over
+
+        async def invoke(tool: str, arguments: Mapping[str, Any]) -> Any:
+            return self.exchange.show(await handler(self._for(tool, arguments)))
+
+        memory = self.middleware.memory
+        with handling(memory, self.to.call_id):
+            limited = self._limits.over_async(invoke)
+            handled = await memory.acall(self.call, limited, available=self.tools.keys())
+        return self._answer(handled)
+
+    def _for(self, tool: str, arguments: Mapping[str, Any]) -> ToolCallRequest:
+        """Return the request for a tool: name and tool together, so that the tool node injects what it wants."""
+        if tool == self.to.tool:
+            if arguments is self.call.arguments:
+                return self.request
+            return self.request.override(tool_call={**self.request.tool_call, "args": dict(arguments)})
+        other = self.request.tool_call.copy()
+        other["name"], other["args"] = tool, dict(arguments)
+        return self.request.override(tool_call=other, tool=self.tools[tool])
+
+    @property
+    def _limits(self) -> Limits:
+        return Limits(self.middleware.seconds, self.middleware.effect, self._late)
+
+    def _late(self, tool: str, _: Mapping[str, Any], reply: Reply) -> None:
+        text = error_text(reply.error) if reply.error is not None else late_answer(reply.result)
+        self.middleware.notes.add_late(self.call.conversation, late_text(tool, text))
+
+    def _over_budget(self) -> ToolMessage | None:
+        """Refuse a call that goes beyond the budget, where calls may be refused."""
+        budget, memory = self.middleware.budget, self.middleware.memory
+        if budget is None or not memory.mode.guards:
+            return None
+        state: Any = self.request.state
+        asked = asked_since_request(outline(state["messages"] if isinstance(state, dict) else state.messages))
+        ids = [a.call_id for a in asked]
+        before = asked[: ids.index(self.to.call_id or "")] if self.to.call_id in ids else asked
+        cost = memory.fallback_map.cost
+        if budget.spent_by((a.tool for a in before), cost).allows(cost(self.to.tool)):
+            return None
+        text = f"{call_text(self.call)} was not run: the budget for this request is spent."
+        return ToolMessage(
+            content=text, name=self.to.tool, tool_call_id=self.to.call_id or "", status="error"
+        )
+
+    def _answer(self, handled: Handled) -> Any:
+        self.middleware.notes.keep(handled, self.to.call_id or "")
+        raises = self.middleware.raises or not self.middleware.memory.mode.advises
+        return answer(handled, self.exchange, self.to, raises=raises)

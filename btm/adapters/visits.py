@@ -1,0 +1,149 @@
+"""One call of a wrapped LangChain tool, from the executor's arguments to the executor's answer."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.tools import BaseTool
+
+from btm.adapters.results import Address, Exchange, answer, view
+from btm.adapters.runs import conversation_of, handled_already, handling
+from btm.adapters.wording import error_text, late_text, result_text
+from btm.driving import Handled, Reply
+from btm.failsafe import safely
+from btm.limits import Limits
+from btm.model import ToolCall
+from btm.safe import text_of
+
+if TYPE_CHECKING:
+    from btm.adapters.wrapped import Binding
+
+Runner = Callable[[Any, Any, tuple[Any, ...], Mapping[str, Any]], Reply]
+AsyncRunner = Callable[[Any, Any, tuple[Any, ...], Mapping[str, Any]], Awaitable[Reply]]
+
+# What belongs to the first run alone: LangChain's tracers refuse a second run with the same id.
+_ONCE = ("run_id", "run_name")
+
+
+@dataclass
+class Visit:
+    """A call through btm. ``injected`` are the arguments that the framework handed in, kept for substitutes."""
+
+    tool: BaseTool
+    binding: Binding
+    call: ToolCall
+    to: Address
+    given: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    injected: Mapping[str, Any]
+    exchange: Exchange = field(default_factory=Exchange)
+    runs: int = 0
+
+    @classmethod
+    def begin(
+        cls,
+        tool: BaseTool,
+        binding: Binding,
+        injected: frozenset[str],
+        given: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Visit | None:
+        """Return the visit, or None when this call is being handled further out, or btm itself fails."""
+        call_id = kwargs.get("tool_call_id")
+        if call_id is not None and handled_already(binding.memory, call_id):
+            return None
+        return safely(cls._made, tool, binding, injected, given, args, kwargs)
+
+    @classmethod
+    def _made(
+        cls,
+        tool: BaseTool,
+        binding: Binding,
+        injected: frozenset[str],
+        given: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Visit:
+        call_id = kwargs.get("tool_call_id")
+        handed: Mapping[str, Any] = {}
+        arguments = given
+        if not isinstance(given, dict):
+            arguments = {next(iter(tool.args), "input"): given}
+        elif injected:
+            handed = {k: v for k, v in given.items() if k in injected}
+            arguments = {k: v for k, v in given.items() if k not in injected}
+        conversation = conversation_of(binding.memory, kwargs.get("config"))
+        call = ToolCall(tool.name, arguments, binding.effect(tool.name), conversation, call_id or "")
+        return cls(tool, binding, call, Address(tool.name, call_id), given, args, kwargs, handed)
+
+    def run(self, runner: Runner) -> Any:
+        """Make the call."""
+        memory = self.binding.memory
+
+        def invoke(name: str, arguments: Mapping[str, Any]) -> Any:
+            tool, given, kwargs = self._attempt(name, arguments)
+            return self._shown(runner(tool, given, self.args, kwargs))
+
+        with handling(memory, self.to.call_id):
+            handled = memory.call(self.call, self._limits.over(invoke), available=self._available())
+        return self._answer(handled)
+
+    async def arun(self, runner: AsyncRunner) -> Any:
+        """Make the call, awaited."""
+        memory = self.binding.memory
+
+        async def invoke(name: str, arguments: Mapping[str, Any]) -> Any:
+            tool, given, kwargs = self._attempt(name, arguments)
+            return self._shown(await runner(tool, given, self.args, kwargs))
+
+        with handling(memory, self.to.call_id):
+            limited = self._limits.over_async(invoke)
+            handled = await memory.acall(self.call, limited, available=self._available())
+        return self._answer(handled)
+
+    def _available(self) -> Collection[str]:
+        return self.binding.available(self.injected)
+
+    def _attempt(self, name: str, arguments: Mapping[str, Any]) -> tuple[BaseTool, Any, Mapping[str, Any]]:
+        """Return the tool to run, with its input and options."""
+        self.runs += 1
+        kwargs: Mapping[str, Any] = self.kwargs
+        if self.runs > 1:
+            kwargs = {k: v for k, v in kwargs.items() if k not in _ONCE}
+        if name == self.tool.name and arguments is self.call.arguments:
+            return self.tool, dict(self.given) if isinstance(self.given, dict) else self.given, kwargs
+        tool = self.tool if name == self.tool.name else self.binding.toolbox[name]
+        needed = self.binding.needs.get(name, frozenset())
+        handed = {k: v for k, v in self.injected.items() if k in needed}
+        return tool, {**arguments, **handed}, kwargs
+
+    def _shown(self, reply: Reply) -> Any:
+        return self.exchange.show(reply.result, reply.error)
+
+    @property
+    def _limits(self) -> Limits:
+        return Limits(self.binding.seconds, self.binding.effect, self._late)
+
+    def _late(self, tool: str, _: Mapping[str, Any], reply: Reply) -> None:
+        text = error_text(reply.error) if reply.error is not None else late_answer(reply.result)
+        self.binding.notes.add_late(self.call.conversation, late_text(tool, text))
+
+    def _answer(self, handled: Handled) -> Any:
+        memory = self.binding.memory
+        tell: tuple[str, ...] = ()
+        if handled.context is not None:
+            late = self.binding.notes.take_late(self.call.conversation)
+            tell = (handled.context.text, *late)
+        raises = self.binding.raises or not memory.mode.advises
+        return answer(handled, self.exchange, self.to, raises=raises, tell=tell)
+
+
+def late_answer(result: Any) -> str:
+    """Return what a late result says, as text."""
+    shown = view(result)
+    content = getattr(shown, "content", shown)
+    return text_of(content if isinstance(content, str) else result_text(content))

@@ -1,0 +1,127 @@
+"""What a model reads: the note at the end of its request, and the results of calls that failed or were refused.
+
+The note is ephemeral: it is in the request and never in the stored history. It closes with the user's own request,
+because a small model otherwise answers the note instead of going on (18 shop episodes with a real 1.5B model: a
+note after the failed result was followed in 0, as a last user message in 6, and closing with the request in 15).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from typing import Any
+
+import orjson
+
+from btm.context import call_text, instruction, quoted
+from btm.driving import Handled
+from btm.model import Action
+from btm.safe import bounded_json, text_of, tool_name
+
+MAX_CONTEXTS = 4
+"""Recovery contexts in one note, at most: of more parallel failures the latest are told."""
+
+_REQUEST_LIMIT = 1_500
+_ERROR_LIMIT = 4_000
+_RESULT_LIMIT = 1_000_000
+
+
+LOST = (
+    "No result of this call was recorded: the run ended before it came. If it changes something it may have "
+    "happened; check before you repeat it."
+)
+"""What stands in for the result of a call that a crash left without one."""
+
+
+BRIDGE = "There is a note on this."
+"""Said in the assistant's role between a tool's result and the note, for providers that want a turn of its own."""
+
+# Mistral's API answers 400, "Unexpected role 'user' after role 'tool'"; others take it.
+_WANTS_BRIDGE = ("mistral", "mixtral", "ministral", "magistral", "devstral", "codestral", "pixtral")
+
+
+def wants_bridge(*names: str) -> bool:
+    """Whether a model with one of these names refuses a user's message right after a tool's result."""
+    return any(word in name.lower() for name in names for word in _WANTS_BRIDGE)
+
+
+class Placement(StrEnum):
+    """Where in a model's request the recovery context stands."""
+
+    USER_REMINDER = "user_reminder"  # an ephemeral last message in the user's role
+    TOOL_RESULT = "tool_result"  # at the end of the failed call's own result
+    SYSTEM = "system"  # at the end of the system message; costs the provider's prompt cache
+
+
+def note(contexts: Sequence[str], request: str, lines: Iterable[str] = ()) -> str:
+    """Return the note's text, or ``""`` when there is nothing to say. ``lines`` are further lines of ours."""
+    told = list(dict.fromkeys(context for context in contexts if context))
+    parts = told[-MAX_CONTEXTS:]
+    if len(told) > MAX_CONTEXTS:
+        parts.append(f"{len(told) - MAX_CONTEXTS} more calls failed; see their results.")
+    extra = [line for line in lines if line]
+    if extra:
+        parts.append("\n".join(extra))
+    if not parts:
+        return ""
+    if request:
+        opening = "Do what comes next above, then continue with" if told else "Continue with"
+        parts.append(f"{opening}: {cut(request, _REQUEST_LIMIT)}")
+    return "\n\n".join(parts)
+
+
+def cut(text: str, limit: int) -> str:
+    """Return ``text``, shortened to ``limit`` characters and marked so when it is longer."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def error_text(error: Exception) -> str:
+    """Return what the model reads when a tool raised: the exception's type and text, cut."""
+    return cut(f"{type(error).__name__}: {text_of(error, _ERROR_LIMIT)}".rstrip(": "), _ERROR_LIMIT)
+
+
+def result_text(value: Any) -> str:
+    """Return a tool's result as text for a model: a text as it is, anything else as JSON."""
+    if isinstance(value, str):
+        return value
+    try:
+        return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()
+    except (TypeError, ValueError, RecursionError):
+        if isinstance(value, Mapping | list | tuple | set | frozenset):
+            return bounded_json(value, _RESULT_LIMIT)
+        return text_of(value, _RESULT_LIMIT)
+
+
+def refusal_text(handled: Handled) -> str:
+    """Return what the model reads as the result of a call that was refused: why, and what is left to do."""
+    said = f"{call_text(handled.call)} was not run."
+    if handled.context is None:
+        return said
+    plan = handled.context.plan
+    verdict = plan.forbidden.get(Action.RETRY)
+    if verdict is not None and verdict.say:
+        said += f" {verdict.say}"
+    if plan.first is not None:
+        said += f" Next: {instruction(plan.first, plan.call)}."
+    untried = [step for step in plan.steps[1:4] if step.action is Action.SWITCH]
+    if untried:
+        said += f" Also untried: {', '.join(tool_name(step.tool) for step in untried)}."
+    return said
+
+
+def late_text(tool: str, answer: str) -> str:
+    """Return the line about a write that answered after its time limit."""
+    return (
+        f"late: {tool_name(tool)} answered after its time limit, so it may have happened: {quoted(answer)}. "
+        "Check before you repeat it."
+    )
+
+
+def unreadable_error(tool: str, problem: str) -> Exception:
+    """Return the error of a call whose arguments are no JSON. ``problem`` is the parser's text; it quotes them."""
+    first = problem.strip().partition("\n")[0]
+    reason = f" ({first})" if first and len(first) <= 160 else ""
+    return ValueError(
+        f"invalid arguments: the arguments of {tool_name(tool)} are not valid JSON{reason}. "
+        "Call it again with arguments as one complete JSON object."
+    )

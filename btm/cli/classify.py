@@ -1,0 +1,139 @@
+"""``btm classify``: name what went wrong in recorded outcomes, one a line."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import orjson
+from rich.markup import escape
+
+from btm.classify import classify as classify_result
+from btm.classify.rows import classify_row
+from btm.cli.output import console, emit_json, fail, table
+from btm.model import Outcome, ToolCall
+from btm.safe import printable
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One line of the input: a row, a bare text, or (``problem`` set) a row that cannot be read."""
+
+    number: int
+    row: Mapping[str, Any] | None = None
+    text: str = ""
+    problem: str = ""
+
+
+@click.command()
+@click.argument("file")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def classify(file: str, as_json: bool) -> None:
+    """Name what went wrong in the outcomes of FILE (- for stdin).
+
+    A line is a JSON row ({"tool", "effect", "called_at", "outcome"}) or a bare text that a tool returned. Rows that
+    cannot be read are named on stderr, and the others are classified all the same.
+    """
+    source = "<stdin>" if file == "-" else file
+    found: list[tuple[str, Outcome]] = []
+    for line in _lines(_read(file)):
+        outcome, problem = _outcome(line)
+        if outcome is None:
+            sys.stderr.write(f"{source}:{line.number}: {problem}\n")
+            continue
+        identity = line.row.get("id") if line.row is not None else None
+        found.append((str(identity) if identity is not None else str(line.number), outcome))
+    if not found:
+        fail(f"no outcome in {source} can be read")
+    if as_json:
+        emit_json([_document(identity, outcome) for identity, outcome in found])
+    else:
+        _print(found)
+
+
+def _read(file: str) -> bytes:
+    if file == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return Path(file).read_bytes()
+    except OSError as problem:
+        fail(f"cannot read {file}: {problem.strerror or problem}")
+
+
+def _lines(data: bytes) -> Iterator[_Line]:
+    """Yield the lines that hold anything. In a file with rows, a line that is no row is a problem, not a text."""
+    parsed = [(n, raw, _parse(raw)) for n, raw in enumerate(data.split(b"\n"), start=1) if raw.strip()]
+    has_rows = any(_is_row(value) for _, _, value in parsed)
+    for number, raw, value in parsed:
+        if _is_row(value):
+            yield _Line(number, row=value)
+        elif has_rows or (value is None and raw.lstrip().startswith(b"{") and b'"outcome"' in raw):
+            what = "broken JSON" if value is None else 'no object with an "outcome"'
+            yield _Line(number, problem=what)
+        else:
+            yield _Line(number, text=raw.rstrip(b"\r").decode("utf-8", "replace"))
+
+
+def _is_row(value: Any) -> bool:
+    return isinstance(value, dict) and "outcome" in value
+
+
+def _parse(raw: bytes) -> Any:
+    try:
+        return orjson.loads(raw)
+    except ValueError:
+        pass
+    try:
+        return json.loads(raw)  # reads NaN and lone surrogates, which orjson rightly refuses
+    except (ValueError, RecursionError):
+        return None
+
+
+def _outcome(line: _Line) -> tuple[Outcome | None, str]:
+    if line.problem:
+        return None, line.problem
+    if line.row is None:
+        return classify_result(ToolCall(""), line.text), ""
+    try:
+        return classify_row(line.row), ""
+    except ValueError as problem:
+        return None, str(problem)
+
+
+def _document(identity: str, outcome: Outcome) -> dict[str, Any]:
+    return {
+        "id": printable(identity),
+        "kind": outcome.kind,
+        "family": outcome.family,
+        "ambiguous": outcome.ambiguous,
+        "silent": outcome.silent,
+        "confidence": round(outcome.confidence, 3),
+        "retry_after_s": outcome.retry_after_s,
+        "reason": printable(outcome.reason),
+        "rule": printable(outcome.rule),
+    }
+
+
+def _print(found: list[tuple[str, Outcome]]) -> None:
+    made = table("id", "kind", "family", "marks", "sure", "reason", "rule", numeric=("sure",))
+    for identity, outcome in found:
+        marks = [name for name, on in (("ambiguous", outcome.ambiguous), ("silent", outcome.silent)) if on]
+        if outcome.retry_after_s is not None:
+            marks.append(f"wait {outcome.retry_after_s:g} s")
+        cells = (identity, outcome.kind or "ok", outcome.family or "", ", ".join(marks))
+        made.add_row(
+            *(escape(printable(str(cell))) for cell in cells),
+            f"{outcome.confidence:.2f}",
+            escape(printable(outcome.reason)),
+            escape(printable(outcome.rule)),
+        )
+    out = console()
+    out.print(made)
+    counts = Counter(str(outcome.kind or "ok") for _, outcome in found)
+    out.print(f"\n{len(found)} outcomes: " + ", ".join(f"{name} {n}" for name, n in counts.most_common()))

@@ -1,0 +1,52 @@
+"""Options of the ``btm map`` commands, and what they read."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from btm.cli.output import fail
+
+if TYPE_CHECKING:
+    from btm.mapping.evidence import Row
+    from btm.mapping.tools import ToolInfo
+
+TOOLS = click.option(
+    "--tools",
+    metavar="SOURCE",
+    help="The real tools: module:attribute (a list of LangChain tools or functions, or a function that returns one; "
+    "the module is imported), or a JSON file (OpenAI tools, MCP tools/list, OpenAPI).",
+)
+DATABASE = click.option("--db", "database", metavar="FILE", help="A database that btm learned into.")
+JSON_OPTION = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+
+
+def read_tools_option(source: str | None) -> tuple[ToolInfo, ...] | None:
+    """Return the tools that --tools names, or None without it. Raises ToolsError."""
+    if source is None:
+        return None
+    from btm.mapping.tools import read_tools  # noqa: PLC0415
+
+    if "" not in sys.path:
+        sys.path.insert(0, "")  # module:attribute is looked up from where the command runs
+    return read_tools(source)
+
+
+def read_rows_option(database: str | None) -> list[Row]:
+    """Return the evidence of the database that --db names. Raises StoreError."""
+    if database is None:
+        return []
+    from btm.mapping.evidence import rows_of  # noqa: PLC0415
+
+    return rows_of(database)
+
+
+def write_file(path: Path, content: str | bytes) -> None:
+    """Write a file, or end the command when it cannot be written."""
+    try:
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    except OSError as problem:
+        fail(f"{path} cannot be written: {problem.strerror or problem}")

@@ -1,0 +1,207 @@
+"""``btm map suggest``, ``draw`` and ``why``: what could be in a map, and what is."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from btm.cli.map_options import DATABASE, JSON_OPTION, TOOLS, read_rows_option, read_tools_option, write_file
+from btm.cli.options import kind_option
+from btm.cli.output import console, emit_json, fail, progress_console, table
+from btm.errors import BTMError, nearest
+from btm.model import ErrorKind
+
+if TYPE_CHECKING:
+    from btm.fallback import FallbackMap
+    from btm.mapping.picture import Picture
+    from btm.mapping.suggest import Suggestion
+
+_FORMATS = {
+    ".svg": "svg",
+    ".png": "png",
+    ".mmd": "mermaid",
+    ".mermaid": "mermaid",
+    ".dot": "dot",
+    ".gv": "dot",
+}
+
+
+@click.command("suggest")
+@click.argument("file")
+@TOOLS
+@DATABASE
+@click.option(
+    "--limit", type=click.IntRange(1, 20), default=3, show_default=True, help="The most for one tool."
+)
+@click.option(
+    "--accept",
+    "accepted",
+    nargs=2,
+    multiple=True,
+    metavar="TOOL TARGET",
+    help="Write this suggestion into the map; may be given several times.",
+)
+@JSON_OPTION
+def suggest_command(
+    file: str,
+    tools: str | None,
+    database: str | None,
+    limit: int,
+    accepted: tuple[tuple[str, str], ...],
+    as_json: bool,
+) -> None:
+    """Propose fallbacks with reasons; nothing is written unless you accept it by number."""
+    from btm.fallback.loading import load_valid, read_map  # noqa: PLC0415
+    from btm.mapping.editing import add_fallback  # noqa: PLC0415
+    from btm.mapping.suggest import suggest  # noqa: PLC0415
+
+    try:
+        text, path = read_map(file)
+        model, _ = load_valid(text, str(path))
+        found = suggest(model, read_tools_option(tools) or (), read_rows_option(database), limit=limit)
+        chosen = _chosen(found, accepted)
+        for one in chosen:
+            note = f"accepted suggestion: {one.reasons[0] if one.reasons else 'looks alike'}. Is the coverage right?"
+            text = add_fallback(text, str(path), one.tool, one.fallback, note)
+        if chosen:
+            load_valid(text, str(path))
+            write_file(path, text)
+    except BTMError as problem:
+        fail(str(problem))
+    if as_json:
+        emit_json([{"accepted": one in chosen, **one.document()} for one in found])
+        return
+    _show_suggestions(found, chosen)
+
+
+@click.command("draw")
+@click.argument("file")
+@click.option(
+    "-o",
+    "--output",
+    metavar="OUT",
+    help="A .svg, .png, .mmd or .dot file.  [default: a tree on the terminal]",
+)
+@click.option(
+    "--format", "form", type=click.Choice(["tree", "svg", "png", "mermaid", "dot"]), help="The form to print."
+)
+@DATABASE
+def draw_command(file: str, output: str | None, form: str | None, database: str | None) -> None:
+    """Draw a map: a picture, Mermaid or DOT text, or a tree on the terminal."""
+    from btm.fallback import FallbackMap  # noqa: PLC0415
+    from btm.mapping.picture import picture_of  # noqa: PLC0415
+
+    chosen = form or (_FORMATS.get(Path(output).suffix.lower(), "") if output else "tree")
+    if not chosen:
+        fail(f"what is {output!r} to be? Name a .svg, .png, .mmd or .dot file, or give --format")
+    try:
+        picture = picture_of(FallbackMap.load(file), read_rows_option(database))
+        if chosen == "tree" and output is None:
+            from btm.mapping.text_pictures import draw_tree  # noqa: PLC0415
+
+            console().print(draw_tree(picture))
+            return
+        drawn = _drawn(picture, chosen)
+    except BTMError as problem:
+        fail(str(problem))
+    if output is None:
+        sys.stdout.buffer.write(drawn)
+        sys.stdout.flush()
+    else:
+        write_file(Path(output), drawn)
+        progress_console().print(f"wrote {output}")
+
+
+@click.command("why")
+@click.argument("tool")
+@click.option(
+    "--map", "file", required=True, metavar="FILE", envvar="BTM_MAP", help="The map.  [env: BTM_MAP]"
+)
+@kind_option("--error", help="Only ways that are offered for this error.")
+@JSON_OPTION
+def why_command(tool: str, file: str, error: str | None, as_json: bool) -> None:
+    """List the ways round a tool: stand-ins, chains of them and compositions, and what each lacks."""
+    from btm.fallback import FallbackMap  # noqa: PLC0415
+    from btm.mapping.why import ways_round  # noqa: PLC0415
+
+    try:
+        fallback_map = FallbackMap.load(file)
+    except BTMError as problem:
+        fail(str(problem))
+    if tool not in fallback_map.tools:
+        close = nearest(tool, fallback_map.tools)
+        fail(f"the map has no tool {tool!r}" + (f"; did you mean {close!r}?" if close else ""))
+    ways = ways_round(fallback_map, tool, ErrorKind(error) if error else None)
+    if as_json:
+        emit_json([way.document() for way in ways])
+        return
+    out = console()
+    if not ways:
+        out.print(f"There is no way round {tool}." + _otherwise(fallback_map, tool))
+        return
+    rows = table("coverage", "way", "lacks", "only for", "cost", numeric=("coverage", "cost"))
+    for way in ways:
+        hops = " ⇢ ".join(" then ".join(hop) for hop in way.hops)
+        rows.add_row(
+            f"{way.coverage:.0%}", hops, ", ".join(way.lacks), ", ".join(way.only_for), f"{way.cost:g}"
+        )
+    out.print(rows)
+    out.print(_otherwise(fallback_map, tool).strip())
+
+
+def _otherwise(fallback_map: FallbackMap, tool: str) -> str:
+    entry = fallback_map.tools[tool]
+    parts = [f"{repair.tool} repairs it" for repair in entry.repairs]
+    parts += [f"{entry.verify.tool} shows whether it happened"] if entry.verify else []
+    parts += [f"{fallback_map.escalations()[0]} hands over to a human"] if fallback_map.escalations() else []
+    return " Besides: " + "; ".join(parts) + "." if parts else ""
+
+
+def _show_suggestions(found: list[Suggestion], chosen: list[Suggestion]) -> None:
+    from btm.mapping.editing import flow  # noqa: PLC0415
+
+    out = console()
+    for one in found:
+        mark = "  [written]" if one in chosen else ""
+        out.print(f"{one.tool} → {one.target}   {one.score:.0%}{mark}", style="bold", markup=False)
+        for reason in one.reasons:
+            out.print(f"     {reason}", markup=False)
+        out.print(f"     - {flow(one.fallback)}", style="dim", markup=False)
+    if not found:
+        out.print(
+            "no suggestions: nothing in the names, descriptions, schemas or evidence points to a stand-in"
+        )
+    elif not chosen:
+        first = found[0]
+        out.print("\nTo write one into the map, add:", markup=False)
+        out.print(f"  --accept {first.tool} {first.target}", markup=False)
+
+
+def _chosen(found: list[Suggestion], accepted: tuple[tuple[str, str], ...]) -> list[Suggestion]:
+    """Suggestions by name: a number could mean another one when the list changes."""
+    by_name = {(one.tool, one.target): one for one in found}
+    for pair in accepted:
+        if pair not in by_name:
+            fail(
+                f"there is no suggestion {pair[0]} → {pair[1]}; run the command without --accept to see the list"
+            )
+    return [by_name[pair] for pair in dict.fromkeys(accepted)]
+
+
+def _drawn(picture: Picture, form: str) -> bytes:
+    from btm.mapping.svg import draw_svg, to_png  # noqa: PLC0415
+    from btm.mapping.text_pictures import draw_dot, draw_mermaid, draw_tree  # noqa: PLC0415
+
+    if form == "png":
+        return to_png(draw_svg(picture))
+    if form == "tree":
+        from rich.console import Console  # noqa: PLC0415
+
+        plain = Console(width=120, color_system=None)
+        with plain.capture() as captured:
+            plain.print(draw_tree(picture))
+        return captured.get().encode()
+    return {"svg": draw_svg, "mermaid": draw_mermaid, "dot": draw_dot}[form](picture).encode()

@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from kit import learned, logged, memory_of
+
+from btm.adapters.budget import Budget
+from btm.adapters.chat_completions import ChatLoop
+from btm.adapters.wording import BRIDGE, LOST
+from btm.context import STANDING_RULES
+
+ORDER = {"order_id": "o1", "status": "shipped"}
+
+
+def find_user(email: str) -> dict[str, str]:
+    return {"user_id": "u1"}
+
+
+def get_order(order_id: str) -> dict[str, str]:
+    raise PermissionError("401 Unauthorized")
+
+
+async def list_orders_async(user_id: str) -> list[dict[str, str]]:
+    await asyncio.sleep(0)
+    return [ORDER]
+
+
+def list_orders(user_id: str) -> list[dict[str, str]]:
+    return [ORDER]
+
+
+TOOLS = [find_user, get_order, list_orders]
+
+
+def asked(*calls: tuple[str, Any, str], as_objects: bool = False) -> Any:
+    """An assistant's message with tool calls: name, arguments (a text is taken as it is), id."""
+    made = [
+        {"id": i, "type": "function", "function": {"name": n, "arguments": a if isinstance(a, str) else json.dumps(a)}}
+        for n, a, i in calls
+    ]
+    if not as_objects:
+        return {"role": "assistant", "content": None, "tool_calls": made}
+    calls_ = [SimpleNamespace(id=c["id"], function=SimpleNamespace(**c["function"])) for c in made]
+    return SimpleNamespace(role="assistant", content=None, tool_calls=calls_)
+
+
+def violations(messages: list[Any]) -> list[str]:
+    """What the chat-completions API refuses: calls without results right after, results without calls."""
+    found, waiting = [], []
+    for message in messages:
+        get = message.get if isinstance(message, dict) else lambda name, m=message: getattr(m, name, None)
+        if get("role") == "tool":
+            if get("tool_call_id") not in waiting:
+                found.append(f"stray {get('tool_call_id')}")
+            else:
+                waiting.remove(get("tool_call_id"))
+            continue
+        found += waiting
+        waiting = [c["id"] if isinstance(c, dict) else c.id for c in get("tool_calls") or ()]
+    return found + waiting
+
+
+@pytest.mark.parametrize("as_objects", [False, True])
+@pytest.mark.parametrize("way", ["sync", "async"])
+def test_a_complete_loop(way: str, as_objects: bool) -> None:
+    memory = memory_of()
+    tools: Any = [find_user, get_order, list_orders]
+    if way == "async":
+        tools = {"find_user": find_user, "get_order": get_order, "list_orders": list_orders_async}
+    script = [
+        asked(("find_user", {"email": "a"}, "c1"), as_objects=as_objects),
+        asked(("get_order", {"order_id": "o1"}, "c2"), ("find_user", {"email": "b"}, "c3"), as_objects=as_objects),
+        asked(("list_orders", {"user_id": "u1"}, "c4"), as_objects=as_objects),
+        {"role": "assistant", "content": "shipped", "tool_calls": None},
+    ]
+    requests: list[list[Any]] = []
+    messages: list[Any] = [{"role": "user", "content": "where is o1?"}]
+    with memory.guard_loop(tools, conversation="k") as loop:
+        for reply in script:
+            requests.append(loop.prepare(messages))
+            messages.append(reply)
+            made = reply["tool_calls"] if isinstance(reply, dict) else reply.tool_calls
+            if made:
+                messages += loop.run(made) if way == "sync" else asyncio.run(loop.arun(made))
+    assert all(violations(request) == [] for request in requests)
+    assert violations(messages) == []
+    assert [r[0] for r in requests] == [{"role": "system", "content": STANDING_RULES}] * 4
+    note = requests[2][-1]
+    assert note["role"] == "user"
+    assert note["content"].startswith("<recovery")
+    assert note["content"].endswith("continue with: where is o1?")
+    assert "<recovery" not in str(messages)
+    assert learned(memory) == [("get_order", "auth_error", "switch", "list_orders", 1, 1, 1)]
+    assert messages[-2]["content"] == json.dumps([ORDER], separators=(",", ":"))
+    assert memory._ledger._conversations == {}
+
+
+def test_arguments_that_are_no_json_and_unknown_tools_come_back_as_errors() -> None:
+    memory = memory_of()
+    loop = memory.guard_loop(TOOLS)
+    made = loop.run(
+        asked(("find_user", '{"email": ', "c1"), ("find_user", "[1]", "c2"), ("fly", {"to": "x"}, "c3"))["tool_calls"]
+    )
+    assert [m["tool_call_id"] for m in made] == ["c1", "c2", "c3"]
+    assert "not valid JSON" in made[0]["content"]
+    assert "not an object" in made[1]["content"]
+    assert "fly is not a tool of this agent. It has find_user, get_order, list_orders." in made[2]["content"]
+    assert [r[1] for r in logged(memory)] == ["invalid_arguments", "invalid_arguments", "unknown_tool"]
+
+
+def test_in_act_mode_another_function_stands_in() -> None:
+    memory = memory_of("act")
+    loop = memory.guard_loop(TOOLS)
+    loop.run(asked(("find_user", {"email": "a"}, "c1"))["tool_calls"])
+    [made] = loop.run(asked(("get_order", {"order_id": "o1"}, "c2"))["tool_calls"])
+    assert json.loads(made["content"]) == ORDER
+
+
+def test_guard_mode_refuses_and_keeps_the_budget() -> None:
+    made: list[str] = []
+
+    def charge(order_id: str) -> str:
+        made.append(order_id)
+        raise TimeoutError("timed out")
+
+    memory = memory_of("guard")
+    loop = memory.guard_loop([charge], budget=Budget(calls=3))
+    messages: list[Any] = [{"role": "user", "content": "charge o1"}]
+    for number in range(4):
+        request = loop.prepare(messages)
+        messages.append(asked(("charge", {"order_id": "o1"}, f"c{number}")))
+        messages += loop.run(messages[-1]["tool_calls"])
+    assert made == ["o1"]
+    assert "was not run. charge may have gone through" in messages[4]["content"]
+    assert "the budget for this request is spent" in messages[-1]["content"]
+    assert "budget: spent" in request[-1]["content"]
+
+
+def test_rules_join_the_users_own_system_message_once_and_its_blocks_stay() -> None:
+    loop = memory_of().guard_loop(TOOLS)
+    text = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "hi"}]
+    blocks = [{"role": "developer", "content": [{"type": "text", "text": "Be kind."}]}]
+    assert loop.prepare(text)[0]["content"] == f"Be kind.\n\n{STANDING_RULES}"
+    assert loop.prepare(loop.prepare(text))[0] == loop.prepare(text)[0]
+    assert loop.prepare(blocks)[0]["content"][-1]["text"] == STANDING_RULES
+    assert text[0]["content"] == "Be kind."
+    assert memory_of("observe").guard_loop(TOOLS).prepare(text) == text
+
+
+def test_a_broken_history_is_repaired_and_mistral_gets_its_turn_between() -> None:
+    loop = ChatLoop(memory_of(), TOOLS, repair_history=True, bridge=True)
+    broken = [
+        {"role": "user", "content": "go"},
+        asked(("get_order", {"order_id": "o1"}, "c1"), ("find_user", {"email": "a"}, "c2")),
+        {"role": "tool", "tool_call_id": "c2", "content": "fine"},
+        {"role": "user", "content": "and?"},
+    ]
+    assert violations(broken)
+    request = loop.prepare(broken)
+    assert violations(request) == []
+    assert {"role": "tool", "tool_call_id": "c1", "content": LOST} in request
+    messages = [broken[0], asked(("get_order", {"order_id": "o1"}, "c3"))]
+    messages += loop.run(messages[1]["tool_calls"])
+    assert [m["role"] for m in loop.prepare(messages)][-3:] == ["tool", "assistant", "user"]
+    assert loop.prepare(messages)[-2]["content"] == BRIDGE
+
+
+async def test_awaited_calls_run_at_once_and_plain_functions_in_threads() -> None:
+    both = threading.Barrier(2, timeout=5)
+
+    def find_user(email: str) -> str:
+        both.wait()
+        return threading.current_thread().name
+
+    loop = memory_of().guard_loop([find_user])
+    made = await loop.arun(asked(("find_user", {"email": "a"}, "1"), ("find_user", {"email": "b"}, "2"))["tool_calls"])
+    assert all(m["content"] != threading.main_thread().name for m in made)
+
+
+def test_an_async_function_under_run_says_what_to_do() -> None:
+    loop = memory_of().guard_loop([list_orders_async])
+    [made] = loop.run(asked(("list_orders_async", {"user_id": "u1"}, "c1"))["tool_calls"])
+    assert "async only: use arun" in made["content"]
