@@ -7,10 +7,11 @@ a tool keeps in itself stay true. Only ``run`` and ``arun`` differ, the two door
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Collection, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, get_type_hints
 
 from langchain_core.tools import BaseTool, ToolException
 from pydantic import ValidationError
@@ -171,7 +172,8 @@ def _note(error: Exception) -> None:
 def _noting(base: type[BaseTool]) -> dict[str, Callable[..., Any]]:
     """The tool's own ``_run`` and ``_arun``, noting the exceptions that ``handle_tool_error`` would hide from us.
 
-    Their signatures are kept, because LangChain looks there for what to hand in.
+    Their signatures are kept, because LangChain looks there for what to hand in; it does so at every call, so they
+    are kept in the form that is read fastest.
     """
     run, arun = base._run, base._arun
 
@@ -183,6 +185,7 @@ def _noting(base: type[BaseTool]) -> dict[str, Callable[..., Any]]:
             _note(error)
             raise
 
+    _resolve(_run)
     if arun is BaseTool._arun:  # it runs _run in a thread; LangChain looks whether it is this very function
         return {"_run": _run}
 
@@ -194,4 +197,15 @@ def _noting(base: type[BaseTool]) -> dict[str, Callable[..., Any]]:
             _note(error)
             raise
 
+    _resolve(_arun)
     return {"_run": _run, "_arun": _arun}
+
+
+def _resolve(function: Callable[..., Any]) -> None:
+    """Replace annotations that are text by what they name, once; those that cannot be resolved stay."""
+    try:
+        hints = get_type_hints(function, include_extras=True)
+    except Exception:  # noqa: BLE001 - a user's annotation may name anything; LangChain copes with it as well
+        return
+    function.__annotations__ = hints
+    function.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]

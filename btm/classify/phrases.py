@@ -128,7 +128,7 @@ SECOND: tuple[Phrase, ...] = (
     # Argument validation, as validators word it.
     _bad("validation", r"\d+ validation errors? for|input validation error|validation error(?:s)?:|\bvalidation failed"),
     _bad("invalid_type expected received code invalid", r"\"?code\"?: \"?(?:invalid_|too_small|too_big|unrecognized_keys)"),
-    _bad("arguments argument parameters args params input", r"(?:arguments?|parameters?|args|params|input|request body)\b[^\n]{0,20}(?:.|\n){0,300}?(?:not valid json|invalid json|is not json|as json|could not be parsed|malformed)|pars\w* (?:\w+ ){0,3}(?:arguments?|parameters?|args|params|input|request)\b", 0.93),
+    _bad("arguments argument parameters args params input", r"^function [\w.-]{1,64} arguments:|(?:arguments?|parameters?|args|params|input|request body)\b[^\n]{0,60}(?:not valid json|invalid json|is not json|as json|could not be parsed|malformed)|pars\w* (?:\w+ ){0,3}(?:arguments?|parameters?|args|params|input|request)\b", 0.93),
     _bad("invoking", r"error invoking tool\b.{0,200}with error"),
     _bad("missing required", r"missing \d+ required|missing (?:a )?required|required (?:argument|parameter|field|propert|option|input|query|value)\w*|is a required|field required|\bare required\b|\bis required\b|must (?:provide|specify|supply|include|contain|have)\b"),
     _bad("unexpected", r"unexpected keyword argument|got an unexpected|unexpected argument|unexpected (?:parameter|property|field)"),

@@ -39,6 +39,11 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
         "calibration",
         "Measure how well learned chances foretell held-out logs.",
     ),
+    "regret": (
+        "btm.cli.regret",
+        "regret",
+        "Measure what deciding by learned numbers loses against the best, in simulation.",
+    ),
     "merge": ("btm.cli.merge", "merge", "Add the evidence of databases to one another."),
     "map": ("btm.cli.map", "map_group", "Write, check and draw fallback maps."),
 }

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from btm.evaluation.agent import AgentRun, AgentSettings, Observation, run_agent
+from btm.evaluation.agent import AgentRun, AgentSettings, Observation, run_agent, solved
 from btm.evaluation.environment import Environment, Session, Task, Write
 
 _BARE = AgentSettings(follows=False)
@@ -39,6 +39,11 @@ def decisive_tools(environment: Environment, task: Task) -> tuple[str, ...]:
     found = []
     for tool in tools:
         run, session = dry_run(environment, task, (tool,))
-        if not done(task, session.writes, run):
+        if not done(task, session.writes, run) and not _same_end(task, session, run):
             found.append(tool)
     return tuple(found)
+
+
+def _same_end(task: Task, session: Session, run: AgentRun) -> bool:
+    """Whether a run that left changes out ends as it should: a change that is taken back later leaves no trace."""
+    return solved(task, task.goal, run) and session.digest() == task.goal

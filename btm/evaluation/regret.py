@@ -10,9 +10,12 @@ Players:
 * ``flat``: the planner with Beta(1, 1) a key.
 * ``shuffled``: the planner with pooled posteriors over evidence that is dealt out to other keys every so often.
 * ``rules``: three repeats, then the first substitute, then give up.
+* ``patient rules``: three repeats, then every substitute in turn.
 * ``thompson``: Thompson sampling (draw all chances from their posterior, do what is best if they were true) whose
   prior is the very distribution the world's chances were drawn from, before anything changed: perfect pooling
-  knowledge. It forgets at the planner's pace.
+  knowledge. It forgets at the planner's pace. (W. R. Thompson, Biometrika 25, 1933; Russo et al., "A Tutorial on
+  Thompson Sampling", 2018.)
+* ``informed``: the same prior, but it does what is best if the posterior means were true: no exploring.
 """
 
 from __future__ import annotations
@@ -50,7 +53,7 @@ APART_S = 3_600.0
 HALF_LIFE_S = 14 * 86_400.0
 WALK_EVERY = 100
 SHUFFLE_EVERY = 25
-PLAYERS = ("btm", "flat", "shuffled", "rules", "thompson")
+PLAYERS = ("btm", "flat", "shuffled", "rules", "patient rules", "thompson", "informed")
 
 _THREE_REPEATS = """
 - id: three-repeats
@@ -116,15 +119,19 @@ class Player(Protocol):
         """Take in what came of a try."""
 
 
+@dataclass(frozen=True)
 class Rules:
-    """Three repeats, then the first substitute."""
+    """Three repeats, then so many substitutes in the order in which they are listed."""
+
+    substitutes: int = 1
 
     def decide(self, seen: Seen) -> Move | None:
         """Return the next move of the list."""
         tried = seen.tried
         if tried.retries < 3:
             return RETRY
-        return 0 if not tried.switches else None
+        following = len(tried.switches)
+        return following if following < min(self.substitutes, len(seen.chances.substitutes)) else None
 
     def learn(self, key: EvidenceKey, success: bool, at: float) -> None:
         """Nothing is learned."""
@@ -205,9 +212,10 @@ def _first_wait(seen: Seen) -> float:
 
 
 class Thompson:
-    """Thompson sampling that knows what the world was drawn from."""
+    """Thompson sampling that knows what the world was drawn from; without ``explore`` it believes the means."""
 
-    def __init__(self, game: Game, world: World) -> None:
+    def __init__(self, game: Game, world: World, *, explore: bool = True) -> None:
+        self._explore = explore
         self._rng = random.Random(f"{game.seed}/thompson")  # noqa: S311 - a simulation
         self._heals, self._reliable, self._shape = dict(world.heals), dict(world.reliable), world.shape
         self._decay = Decay(game.half_life_s)
@@ -245,9 +253,8 @@ class Thompson:
 
     def _one(self, key: EvidenceKey, mean: float, strength: float, scale: float) -> float:
         worked, failed = self._counts.get(key, (0.0, 0.0))
-        return self._rng.betavariate(
-            strength * mean + scale * worked, strength * (1.0 - mean) + scale * failed
-        )
+        alpha, beta = strength * mean + scale * worked, strength * (1.0 - mean) + scale * failed
+        return self._rng.betavariate(alpha, beta) if self._explore else alpha / (alpha + beta)
 
     def learn(self, key: EvidenceKey, success: bool, at: float) -> None:
         """Add to the counts."""
@@ -263,7 +270,9 @@ def player(name: str, game: Game, world: World) -> Player:
         "flat": lambda: Planned(game, flat),
         "shuffled": lambda: Planned(game, shuffled=True),
         "rules": Rules,
+        "patient rules": lambda: Rules(substitutes=game.shape.substitutes),
         "thompson": lambda: Thompson(game, world),
+        "informed": lambda: Thompson(game, world, explore=False),
     }
     return made[name]()
 
@@ -285,6 +294,25 @@ def play(game: Game, names: Sequence[str] = PLAYERS) -> dict[str, Floats]:
             seen = Seen(number, cell, number * APART_S, chances)
             regret[name][number] = _one_incident(one, seen, best, game)
     return regret
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """A player's regret over the incidents of a stretch, averaged over games, with the standard error of that."""
+
+    player: str
+    mean: float
+    error: float
+
+
+def totals(regrets: Sequence[Mapping[str, Floats]], start: int, stop: int) -> tuple[Total, ...]:
+    """Return what each player lost on the incidents from ``start`` up to ``stop``, on average over games."""
+    found = []
+    for name in regrets[0]:
+        lost = np.array([regret[name][start:stop].sum() for regret in regrets])
+        error = float(lost.std(ddof=1) / len(lost) ** 0.5) if len(lost) > 1 else 0.0
+        found.append(Total(name, float(lost.mean()), error))
+    return tuple(found)
 
 
 def _arrivals(game: Game, world: World) -> list[Cell]:

@@ -26,10 +26,10 @@ _LOG = logging.getLogger("btm")
 
 
 class FallbackMap:
-    """An authored map in memory. Immutable; safe to share between threads.
+    """An authored map in memory. Safe to share between threads: nothing about the map changes.
 
     Queries never raise for what a tool returned or a template did: what cannot be told is None or left missing, and
-    a warning on the logger ``btm`` says why.
+    a warning on the logger ``btm`` says why, once.
     """
 
     def __init__(self, model: MapFile, file: str = "<text>") -> None:
@@ -37,6 +37,7 @@ class FallbackMap:
         self.file = file
         self.tools: Mapping[str, ToolEntry] = MappingProxyType(model.tools)
         self._compiled: dict[str, Compiled] = {name: compile_tool(name, model) for name in model.tools}
+        self._said: set[tuple[str, str]] = set()
         self._escalations = tuple(n for n, entry in model.tools.items() if entry.role is Role.ESCALATION)
 
     @classmethod
@@ -171,7 +172,7 @@ class FallbackMap:
             names = {"call": names_of(call, {})["call"], "result": plain(result)}
             return bool(compile_expression(entry.verify.done_when).evaluate(names))
         except Exception as problem:  # noqa: BLE001 - a tool's own object may raise anything when it is read
-            _cannot(call.tool, "verify.done_when", problem)
+            self._cannot(call.tool, "verify.done_when", problem)
             return None
 
     def cross_check(self, call: ToolCall, known: Mapping[str, Any]) -> Candidate | None:
@@ -200,7 +201,7 @@ class FallbackMap:
                 and not agree(a, b)
             )
         except Exception as problem:  # noqa: BLE001 - a tool's own object may raise anything when it is read
-            _cannot(call.tool, "cross_check", problem)
+            self._cannot(call.tool, "cross_check", problem)
             return ()
 
     def pick(self, call: ToolCall, candidate: Candidate, result: Any) -> Any:
@@ -223,8 +224,19 @@ class FallbackMap:
             names = {**earlier, "call": names_of(call, {})["call"], "result": plain(results[-1])}
             return compile_expression(candidate.pick).evaluate(names)
         except Exception as problem:  # noqa: BLE001 - a tool's own object may raise anything when it is read
-            _cannot(call.tool, "pick", problem)
+            self._cannot(call.tool, "pick", problem)
             return None
+
+    def _cannot(self, tool: str, what: str, problem: Exception) -> None:
+        """Say, once, that a part of the map cannot be evaluated: it would be said again for every call."""
+        if (tool, what) in self._said:
+            return
+        self._said.add((tool, what))
+        try:
+            reason = str(problem)[:300]
+        except Exception:  # noqa: BLE001 - the exception came from a tool's own object
+            reason = type(problem).__name__
+        _LOG.warning("the map's %s of %s could not be evaluated: %s", what, tool, reason)
 
     def _edge(self, call: ToolCall, candidate: Candidate) -> Edge | None:
         compiled = self._compiled.get(call.tool)
@@ -246,11 +258,3 @@ def _step_results(edge: Edge, results: Sequence[Any]) -> dict[str, Any]:
     values = [plain(result) for result in results]
     named = {name: value for name, value in zip(edge.results, values, strict=False) if name}
     return {**named, f"btm {PREVIOUS}": values[-1]}
-
-
-def _cannot(tool: str, what: str, problem: Exception) -> None:
-    try:
-        reason = str(problem)[:300]
-    except Exception:  # noqa: BLE001 - the exception came from a tool's own object
-        reason = type(problem).__name__
-    _LOG.warning("the map's %s of %s could not be evaluated: %s", what, tool, reason)

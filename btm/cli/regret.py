@@ -1,0 +1,108 @@
+"""``btm regret``: what deciding by learned numbers loses against the best, in a world whose true chances are known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from btm.cli.output import console, emit_json, table
+
+if TYPE_CHECKING:
+    from btm.evaluation.regret import Floats, Game, Total
+
+WINDOW = 100
+_BEFORE, _AFTER = 500, 4 * WINDOW
+
+
+@click.command()
+@click.option(
+    "--games", type=click.IntRange(1), default=8, show_default=True, help="How many worlds to average over."
+)
+@click.option(
+    "--incidents", type=click.IntRange(100), default=2_000, show_default=True, help="Before the change-point."
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the first world; the others follow.")
+@click.option(
+    "--half-life",
+    "half_life_days",
+    type=click.FloatRange(0, min_open=True),
+    default=14.0,
+    show_default=True,
+    help="Days after which evidence counts half; there is a failure every hour.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def regret(games: int, incidents: int, seed: int, half_life_days: float, as_json: bool) -> None:
+    """Measure what the planner loses against the best decisions, where the true chances are known.
+
+    A simulated fleet of 20 tools fails in six ways; each tool has three substitutes, the chances drift, and after
+    --incidents a third of them turn into their opposite. Regret counts in calls (what is enough is worth V of them).
+    """
+    from btm.evaluation.regret import Game, play  # noqa: PLC0415 - only this command needs it
+
+    played = [
+        Game(seed + n, incidents + _AFTER, change_at=incidents, half_life_s=half_life_days * 86_400.0)
+        for n in range(games)
+    ]
+    lost = [play(game) for game in played]
+    if as_json:
+        emit_json(document(played[0], games, lost))
+    else:
+        _print(played[0], games, lost)
+
+
+def _stretches(game: Game) -> dict[str, tuple[int, int]]:
+    change = game.change_at or 0
+    found = {"before": (0, change), "last before": (max(change - _BEFORE, 0), change)}
+    for start in range(0, _AFTER, WINDOW):
+        found[f"after {start} to {start + WINDOW}"] = (change + start, change + start + WINDOW)
+    return found
+
+
+def document(game: Game, games: int, lost: list[dict[str, Floats]]) -> dict[str, Any]:
+    """Return regrets in the form of ``btm regret --json``: calls per game, by stretch of incidents."""
+    from btm.evaluation.regret import totals  # noqa: PLC0415
+
+    return {
+        "games": games,
+        "seed": game.seed,
+        "incidents": game.change_at,
+        "half_life_s": game.half_life_s,
+        "stretches": [
+            {
+                "stretch": name,
+                "start": start,
+                "stop": stop,
+                "players": [{"player": t.player, "regret": t.mean, "standard_error": t.error} for t in found],
+            }
+            for name, (start, stop) in _stretches(game).items()
+            for found in (totals(lost, start, stop),)
+        ],
+    }
+
+
+def _print(game: Game, games: int, lost: list[dict[str, Floats]]) -> None:
+    from btm.evaluation.regret import totals  # noqa: PLC0415
+
+    out = console()
+    change, stretches = game.change_at or 0, _stretches(game)
+    out.print(
+        f"Regret in calls, the mean of {games} simulated worlds (seeds {game.seed} to {game.seed + games - 1})\n"
+    )
+    after = [name for name in stretches if name.startswith("after")]
+    numeric = (f"{change:,} incidents", "times btm's", f"of the last {_BEFORE}", *after)
+    rows = table("decided by", *numeric, numeric=numeric)
+    found = {name: totals(lost, start, stop) for name, (start, stop) in stretches.items()}
+    for number, total in enumerate(found["before"]):
+        rows.add_row(
+            total.player,
+            f"{total.mean:,.0f} ± {total.error:,.0f}",
+            f"{total.mean / found['before'][0].mean:.2f}",
+            *(_each(found[name][number], *stretches[name]) for name in ("last before", *after)),
+        )
+    out.print(rows)
+    out.print("\n± is the standard error over worlds; from the third column on, regret per incident.")
+
+
+def _each(total: Total, start: int, stop: int) -> str:
+    return f"{total.mean / (stop - start):.3f}"
