@@ -83,7 +83,7 @@ def test_one_expression_alone_keeps_its_type_and_text_around_it_makes_text() -> 
 )
 def test_a_plain_template_is_filled_as_jinja_fills_it(parts: list[str]) -> None:
     text = "".join(parts)
-    names = {"a": {"b": 1}, "c": {"d": "x"}}
+    names = {"a": {"b": 1}, "c": {"d": "x"}, "text": "t"}  # "{", "{", "text ", "}", "}" names text
     try:
         template = compile_template(text)
     except TemplateError:

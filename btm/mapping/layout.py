@@ -200,7 +200,7 @@ def _centres(
             shift = sum(w - p for w, p in zip(wanted, placed, strict=True)) / len(layer)
             centre.update({node: y + shift for node, y in zip(layer, placed, strict=True)})
     top = min(centre[node] - heights[node] / 2 for node in centre)
-    return {node: y - top for node, y in centre.items()}
+    return {node: max(y - top, heights[node] / 2) for node, y in centre.items()}  # not -1e-15
 
 
 def _placed(
