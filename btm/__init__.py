@@ -2,7 +2,8 @@
 
 It watches every tool call, names what went wrong, remembers which recovery works after which error of which tool,
 and hands the agent (or carries out) the next step. Names are resolved when first used: ``import btm`` loads no
-agent framework, database or numerics.
+agent framework, database or numerics. (The classifier is ``btm.classify.classify``: a package's own name stands before
+anything resolved lazily.)
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from btm.classify import classify as classify
     from btm.errors import BTMError as BTMError
     from btm.fallback import FallbackMap as FallbackMap
     from btm.memory import ToolMemory as ToolMemory
@@ -34,7 +34,6 @@ _HOME = {
     "Outcome": "btm.model",
     "ToolCall": "btm.model",
     "ToolMemory": "btm.memory",
-    "classify": "btm.classify",
 }
 
 __all__ = ["__version__", *_HOME]  # noqa: PLE0604 - all of them are strings

@@ -78,7 +78,7 @@ def estimate_tokens(text: str) -> int:
 
     This is the rule of thumb that providers state for English; it errs to the high side for other scripts.
     """
-    ascii_characters = sum(1 for c in text if c.isascii())
+    ascii_characters = len(text) if text.isascii() else len(text.encode("ascii", "ignore"))
     return math.ceil(ascii_characters / 4) + len(text) - ascii_characters
 
 

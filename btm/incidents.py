@@ -39,9 +39,9 @@ from btm.model import (
 from btm.relations import Relations
 
 PATIENCE = 20
-"""Calls after its latest attempt for which an incident stays open."""
+"""Calls after its latest attempt for which an incident stays open; those made in parallel with it do not count."""
 
-_MAX_ATTEMPTS = 64  # kept of one incident: an agent in a loop must not fill the memory
+_MAX_ATTEMPTS = 32  # kept of one incident: an agent in a loop must not fill the memory
 _MAX_FINGERPRINTS = 64
 
 _PRIORITY = (Action.RETRY, Action.REPAIR, Action.VERIFY, Action.SWITCH, Action.REVISE)
@@ -78,6 +78,9 @@ class Observation(NamedTuple):
     closed: tuple[Incident, ...] = ()
 
 
+_NOTHING_LEARNED = Observation()
+
+
 class _Ending(NamedTuple):
     """How and when a call ended."""
 
@@ -95,7 +98,8 @@ class _Open:
     incident: Incident
     fingerprints: dict[str, None] = field(default_factory=dict)  # of the calls that failed, oldest first
     repaired_by: str = ""
-    last_sequence: int = 0
+    latest: int = 0  # the number of the call begun last when something was last done about it
+    until: int = 0  # the number of the call with which it has had its time
 
 
 class ConversationTracker:
@@ -148,6 +152,8 @@ class ConversationTracker:
         result: Any = None,
     ) -> Observation:
         """Take in what came of a call that ended at ``at``; ``result`` is looked at only if it verifies a write."""
+        if outcome.ok and not self._open:
+            return _NOTHING_LEARNED
         ending = _Ending(ticket, outcome, at, latency_s, result)
         closed = list(self._expire(ticket.sequence, at))
         if outcome.ok and self._relations.escalates(ticket.call.tool):
@@ -155,11 +161,11 @@ class ConversationTracker:
         answered = self._answered(ticket, outcome.ok)
         attempts: list[Attempt] = []
         for note, match in answered:
-            attempts.append(self._attempt(note, match, ending))
-            if (
-                note.incident.incident_id in self._open
-            ):  # one call can settle an incident through the one below it
-                closed += self._settle(note, match, ending)
+            attempt = self._attempt(note, match, ending)
+            attempts.append(attempt)
+            # One call can have settled an incident through the one below it.
+            if note.incident.incident_id in self._open:
+                closed += self._settle(note, match, ending, attempt)
         if not answered and outcome.ok:
             self._note_repair(ticket)
         if outcome.ok:
@@ -222,7 +228,7 @@ class ConversationTracker:
             return None if ok else Match(Action.REPAIR, call.tool)
         if self._relations.knows(incident.tool) or call.effect is not incident.call.effect:
             return None
-        is_next = ticket.sequence == note.last_sequence + 1
+        is_next = ticket.sequence == note.latest + 1
         return Match(Action.SWITCH, call.tool, guessed=True) if is_next else None
 
     def _attempt(self, note: _Open, match: Match, ending: _Ending) -> Attempt:
@@ -237,25 +243,27 @@ class ConversationTracker:
             latency_s=ending.latency_s,
             failed_as=outcome.kind,
         )
-        note.incident = replace(incident, attempts=(*incident.attempts[1 - _MAX_ATTEMPTS :], attempt))
-        note.last_sequence = max(note.last_sequence, ending.ticket.sequence)
+        self._renew(note, ending.ticket)
         return attempt
 
-    def _settle(self, note: _Open, match: Match, ending: _Ending) -> list[Incident]:
-        """Apply an attempt's outcome to its incident; return what that closes."""
-        outcome, call = ending.outcome, ending.ticket.call
+    def _settle(self, note: _Open, match: Match, ending: _Ending, attempt: Attempt) -> list[Incident]:
+        """Apply an attempt and its outcome to its incident; return what that closes."""
+        outcome, call, incident = ending.outcome, ending.ticket.call, note.incident
+        attempts = (*incident.attempts[1 - _MAX_ATTEMPTS :], attempt)
         if not outcome.ok:
-            if call.tool == note.incident.tool:
-                self._failed_again(note, ending.ticket, outcome)
-            elif match.action is Action.SWITCH and not match.guessed:
+            if call.tool == incident.tool:
+                self._failed_again(note, ending.ticket, outcome, attempts)
+                return []
+            note.incident = replace(incident, attempts=attempts)
+            if match.action is Action.SWITCH and not match.guessed:
                 unsure = match.unsure or (outcome.ambiguous and call.effect is Effect.WRITE)
                 if unsure:  # what was wanted may have been done by the substitute
                     note.incident = _in_doubt(note.incident)
             return []
         if match.action is not Action.VERIFY:
-            return self._close(note, IncidentState.RESOLVED, ending.at)
-        happened = self._relations.done(note.incident.call, ending.result)
-        note.incident = replace(note.incident, happened=happened)
+            return self._close(note, IncidentState.RESOLVED, ending.at, attempts)
+        happened = self._relations.done(incident.call, ending.result)
+        note.incident = replace(incident, attempts=attempts, happened=happened)
         return self._fulfilled(note, ending.at) if happened else []
 
     def _fulfilled(self, note: _Open, at: float) -> list[Incident]:
@@ -274,7 +282,9 @@ class ConversationTracker:
                 return note
         return None
 
-    def _failed_again(self, note: _Open, ticket: Ticket, outcome: Outcome) -> None:
+    def _failed_again(
+        self, note: _Open, ticket: Ticket, outcome: Outcome, attempts: tuple[Attempt, ...]
+    ) -> None:
         """Take in a further failure of the failed tool itself."""
         assert outcome.kind is not None  # noqa: S101 - only failures come here
         unsure = note.incident.uncertain_write
@@ -287,6 +297,7 @@ class ConversationTracker:
             call=ticket.call,
             kind=outcome.kind,
             outcome=outcome,
+            attempts=attempts,
             happened=None,
             changed=False,
         )
@@ -297,7 +308,7 @@ class ConversationTracker:
         assert outcome.kind is not None  # noqa: S101 - only failures open incidents
         note = self._note_of(ticket.fingerprint, ticket.call.tool)
         if note is not None:
-            self._failed_again(note, ticket, outcome)
+            self._failed_again(note, ticket, outcome, note.incident.attempts)
             return note
         incident = Incident(
             incident_id=f"{self.conversation}/{ticket.call.call_id}",
@@ -308,9 +319,17 @@ class ConversationTracker:
             opened_at=at,
             parent_id=parent,
         )
-        note = _Open(incident, {ticket.fingerprint: None}, last_sequence=ticket.sequence)
+        note = _Open(incident, {ticket.fingerprint: None})
+        self._renew(note, ticket)
         self._open[incident.incident_id] = note
         return note
+
+    def _renew(self, note: _Open, ticket: Ticket) -> None:
+        """Give an incident its time from now on. What ran beside this call is answered in turn, and takes time too."""
+        begun = self._sequence - ticket.sequence
+        answered = sum(1 for other in self._open.values() if other.latest >= ticket.sequence)
+        note.latest = self._sequence
+        note.until = max(note.until, self._sequence + PATIENCE + max(begun, answered))
 
     def suspect(self, call: ToolCall, fingerprint: str, outcome: Outcome, at: float) -> Incident:
         """Open an incident for a call that had seemed to succeed: a cross-check or a person found it wrong."""
@@ -321,7 +340,7 @@ class ConversationTracker:
         for incident_id, note in self._open.items():
             if incident_id in ticket.eligible and self._relations.repairs(note.incident.call, ticket.call):
                 note.repaired_by = ticket.call.tool
-                note.last_sequence = ticket.sequence
+                self._renew(note, ticket)
 
     def _note_change(self) -> None:
         for note in self._open.values():
@@ -333,13 +352,17 @@ class ConversationTracker:
         if self._open:
             newest = list(self._open.values())[-1]
             attempts = (self._attempt(newest, Match(Action.ESCALATE, ending.ticket.call.tool), ending),)
+            newest.incident = replace(newest.incident, attempts=(*newest.incident.attempts, *attempts))
         while self._open:
             closed += self._close(next(iter(self._open.values())), IncidentState.ESCALATED, ending.at)
         return Observation(attempts, closed=tuple(closed))
 
-    def _close(self, note: _Open, state: IncidentState, at: float) -> list[Incident]:
+    def _close(
+        self, note: _Open, state: IncidentState, at: float, attempts: tuple[Attempt, ...] | None = None
+    ) -> list[Incident]:
         """Close an incident, and with it those of substitutes that had failed while standing in for it."""
-        incident = note.incident = replace(note.incident, state=state, closed_at=at)
+        attempts = note.incident.attempts if attempts is None else attempts
+        incident = note.incident = replace(note.incident, state=state, closed_at=at, attempts=attempts)
         del self._open[incident.incident_id]
         closed = [incident]
         below = [n for n in self._open.values() if n.incident.parent_id == incident.incident_id]
@@ -351,7 +374,7 @@ class ConversationTracker:
     def _expire(self, sequence: int, at: float) -> list[Incident]:
         closed: list[Incident] = []
         for note in list(self._open.values()):
-            if sequence - note.last_sequence > PATIENCE and note.incident.incident_id in self._open:
+            if sequence > note.until and note.incident.incident_id in self._open:
                 closed += self._close(note, IncidentState.ABANDONED, at)
         return closed
 

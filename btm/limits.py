@@ -7,7 +7,9 @@ can say how far it got: it goes on, and what it gives in the end is handed to ``
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
+import functools
 import logging
 import threading
 from collections.abc import Callable, Mapping
@@ -93,6 +95,38 @@ class Limits:
             self.late(tool, arguments, reply)
         except Exception:  # noqa: BLE001 - nobody waits for this thread or callback any more
             _log.warning("noting a late answer of %s failed", tool, exc_info=True)
+
+
+async def in_own_thread(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Await a plain function that may never end: in a daemon thread, not one of asyncio's pool.
+
+    ``asyncio.run`` waits for the threads of its pool before it returns, also for one that hangs.
+    """
+    loop = asyncio.get_running_loop()
+    ended: asyncio.Future[Any] = loop.create_future()
+    call = functools.partial(contextvars.copy_context().run, function, *args, **kwargs)
+
+    def settle(result: Any, error: BaseException | None) -> None:
+        if ended.done():  # cancelled meanwhile
+            return
+        if error is None:
+            ended.set_result(result)
+        elif isinstance(error, StopIteration):  # a future cannot hold one
+            ended.set_exception(RuntimeError(f"{type(error).__name__}: {error}"))
+        else:
+            ended.set_exception(error)
+
+    def work() -> None:
+        result, error = None, None
+        try:
+            result = call()
+        except BaseException as raised:  # noqa: BLE001 - it is raised again where it is awaited
+            error = raised
+        with contextlib.suppress(RuntimeError):  # the loop was closed: nobody waits any more
+            loop.call_soon_threadsafe(settle, result, error)
+
+    threading.Thread(target=work, name="btm-awaited", daemon=True).start()
+    return await ended
 
 
 def log_late(tool: str, _: Mapping[str, Any], reply: Reply) -> None:

@@ -30,7 +30,7 @@ from btm.failsafe import safely
 from btm.fallback import FallbackMap
 from btm.functions import apply, binder
 from btm.ledger import Begun, BeliefModel, Ledger
-from btm.limits import Limits, log_late
+from btm.limits import Limits, in_own_thread, log_late
 from btm.model import Effect, ErrorKind, EvidenceKey, Family, Incident, Mode, Outcome, ToolCall
 from btm.plan import RecoveryContext
 from btm.planner import Planner, Settings
@@ -102,6 +102,7 @@ class ToolMemory:
         self._recovery = Recovery(
             self._ledger, fallback_map, self._planner, self.mode, budget_tokens, form, jitter=rng
         )
+        self._narrowed: Recovery | None = None
         _memories.add(self)
 
     @classmethod
@@ -120,7 +121,7 @@ class ToolMemory:
         """Open a memory kept in a SQLite file (or at a database URL); ``None`` keeps it in this process only.
 
         ``fallback_map`` and ``policies`` are a path, the name of a shipped file, or loaded ones. Evidence counts half
-        after ``half_life_s`` seconds (``math.inf``: never forgotten; default: the database's own, thirty days for a
+        after ``half_life_s`` seconds (``math.inf``: never forgotten; default: the database's own, fourteen days for a
         new one). ``hash_key`` is the secret under which a new database names arguments (default: a random one); with
         it, a clock and a generator given, two equal runs leave equal databases. ``options`` are those of the constructor.
 
@@ -133,10 +134,13 @@ class ToolMemory:
             fallback_map = FallbackMap.load(fallback_map)
         if not isinstance(policies, Policies):
             policies = Policies.load(policies)
+        mode = Mode(mode)
         store = SqlStore(path, half_life_s=half_life_s, now=clock(), hash_key=hash_key)
-        return cls(
-            store, fallback_map=fallback_map, policies=policies, mode=Mode(mode), clock=clock, **options
-        )
+        try:
+            return cls(store, fallback_map=fallback_map, policies=policies, mode=mode, clock=clock, **options)
+        except BaseException:
+            store.close()
+            raise
 
     # -- calls ------------------------------------------------------------------------------------------------------
 
@@ -174,7 +178,13 @@ class ToolMemory:
         return lesson.outcome if lesson is not None else None
 
     def _steps(self, call: ToolCall, available: Collection[str] | None) -> Any:
-        recovery = self._recovery if available is None else replace(self._recovery, available=available)
+        recovery = self._recovery
+        if available is not None:
+            # Adapters hand in the same collection at every call; it is narrowed to once.
+            known = self._narrowed
+            if known is None or known.available is not available:
+                known = self._narrowed = replace(recovery, available=available)
+            recovery = known
         return recovery.handle(self._named(call))
 
     def _named(self, call: ToolCall) -> ToolCall:
@@ -245,7 +255,8 @@ class ToolMemory:
     async def _ainvoke_function(self, tool: str, arguments: Mapping[str, Any]) -> Any:
         function = self._functions[tool]
         if not _is_async(function):  # a sync one stands in: not on the event loop
-            return await asyncio.to_thread(apply, function, arguments)
+            aside = asyncio.to_thread if self._limits.seconds(tool) is None else in_own_thread
+            return await aside(apply, function, arguments)
         return await apply(function, arguments)
 
     @functools.cached_property

@@ -78,13 +78,15 @@ class Planner:
             (step for step in worth if step.action not in forbidden), key=_order(verdicts), reverse=True
         )
         last = (_last_resort(options),) if not allowed else ()
+        kept = {
+            id(step) for step in allowed
+        }  # by identity: steps hold arguments, which need not be comparable
         return RecoveryPlan(
             incident_id=incident.incident_id,
             call=incident.call,
             outcome=incident.outcome,
             steps=(*allowed, *last),
-            # By identity: steps hold arguments, which need not be comparable.
-            rejected=tuple(step for step in weighed if not any(step is one for one in allowed)),
+            rejected=tuple(step for step in weighed if id(step) not in kept),
             verdicts=verdicts,
             escalation_tool=options.escalation_tool,
             health=options.health,

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 from scipy.special import betaincinv
@@ -105,6 +106,7 @@ class Decay:
         return (now - self.landmark) / self.half_life_s > 200
 
 
+@lru_cache(maxsize=4_096)
 def levels(key: EvidenceKey) -> tuple[Level, ...]:
     """Return the levels that a key is pooled over, most general first, the key itself last.
 

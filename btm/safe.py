@@ -28,24 +28,43 @@ _ORJSON = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 _ANSI = re.compile(r"\x1b\[[0-?]{0,20}[ -/]{0,5}[@-~]")
 
 # What must not end in a database or a prompt. Order matters: the specific before the general. A secret may stand
-# right after a letter of a script that is written without spaces, so edges are ASCII ones, not \b.
-_SECRETS: tuple[tuple[re.Pattern[str], str], ...] = (
+# right after a letter of a script that is written without spaces, so edges are ASCII ones, not \b. The words come
+# first: a text without any of them, in lower case, cannot match.
+_SECRETS: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = (
     (
+        ("private key",),
         re.compile(
             r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY[A-Z ]{0,8}-----.*?(?:-----END [A-Z ]{0,40}PRIVATE KEY[A-Z ]{0,8}-----|$)",
             re.DOTALL,
         ),
         "[key]",
     ),
-    (re.compile(r"(?<![A-Za-z0-9])eyJ[\w-]{8,}\.[\w-]{4,}(?:\.[\w-]*)?"), "[token]"),
-    (re.compile(r"(?i)(?<![a-z0-9])(bearer|basic|token)\s{1,8}[\w.~+/=-]{8,}"), r"\1 [token]"),
+    (("eyj",), re.compile(r"(?<![A-Za-z0-9])eyJ[\w-]{8,}\.[\w-]{4,}(?:\.[\w-]*)?"), "[token]"),
+    (
+        ("bearer", "basic", "token"),
+        re.compile(r"(?i)(?<![a-z0-9])(bearer|basic|token)\s{1,8}[\w.~+/=-]{8,}"),
+        r"\1 [token]",
+    ),
     # A password in a URL may hold an unescaped @: the last one before the path ends it.
     (
+        ("://",),
         re.compile(r"(?i)(?<![a-z0-9])([a-z][a-z0-9+.-]{1,20}://)[^\s/@:]{0,100}:[^\s/]{1,200}@"),
         r"\1[secret]@",
     ),
     (
         # name = value, also as JSON, as JSON inside JSON (\"), and with a quoted value of several words
+        (
+            "key",
+            "secret",
+            "token",
+            "passw",
+            "passphrase",
+            "pwd",
+            "authorization",
+            "credential",
+            "cookie",
+            "session",
+        ),
         re.compile(
             r"(?i)((?:api[_-]?key|secret|token|passw(?:or)?d|passphrase|pwd|authorization|credential|cookie"
             r"|session[_-]?id|private[_-]?key)[\w-]{0,40}\\{0,4}[\"']?\s{0,4}[:=]\s{0,4})"
@@ -54,14 +73,15 @@ _SECRETS: tuple[tuple[re.Pattern[str], str], ...] = (
         r"\1[secret]",
     ),
     (
+        ("sk", "pk", "rk", "gh", "glpat", "xox", "akia", "asia", "aiza"),
         re.compile(
             r"(?<![A-Za-z0-9])(?:sk|pk|rk|ghp|gho|ghu|ghs|ghr|github_pat|glpat|xox[abeprs]|AKIA|ASIA|AIza)"
             r"[-_]?[A-Za-z0-9_-]{12,}"
         ),
         "[key]",
     ),
-    (re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}"), "[email]"),
-    (re.compile(r"(?<!\d)(?:\d[ \u00a0\u2009\u202f\u2010-\u2015-]?){12,18}\d(?!\d)"), "[number]"),
+    (("@",), re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}"), "[email]"),
+    ((), re.compile(r"\d(?<!\d\d)(?:[ \u00a0\u2009\u202f\u2010-\u2015-]?\d){12,18}(?!\d)"), "[number]"),
 )
 
 
@@ -84,8 +104,9 @@ def redact(text: str, limit: int = DETAIL_LIMIT) -> str:
     read = text[: limit + _MARGIN]
     whole = len(read) == len(text)
     cut = printable(_ANSI.sub("", read))
-    for pattern, replacement in _SECRETS:
-        cut = pattern.sub(replacement, cut)
+    for words, pattern, replacement in _SECRETS:
+        if _may_hold(cut, words):
+            cut = pattern.sub(replacement, cut)
     if not whole and cut and not cut[-1].isspace() and not cut.endswith("]"):
         begins = len(cut.rstrip()) - len(cut.split()[-1])
         cut = cut[: max(begins, len(cut) - _MARGIN)]
@@ -95,8 +116,18 @@ def redact(text: str, limit: int = DETAIL_LIMIT) -> str:
     return cut[: limit - 1] + "…"
 
 
+def _may_hold(text: str, words: tuple[str, ...]) -> bool:
+    """Whether a text holds one of these words, or may do so in letters that a pattern takes for the same (a long s)."""
+    if not words or not text.isascii():
+        return True
+    lower = text.lower()
+    return any(word in lower for word in words)
+
+
 def printable(text: str) -> str:
     """Return ``text`` with control characters and lone surrogates replaced by spaces and U+FFFD."""
+    if text.isprintable():
+        return text
     return "".join(
         "\ufffd" if "\ud800" <= c <= "\udfff" else c if c.isprintable() or c in "\n\t" else " " for c in text
     )

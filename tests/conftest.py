@@ -5,6 +5,14 @@ from __future__ import annotations
 import pytest
 from core_kit import Clock
 
+from btm import failsafe
+
+
+@pytest.fixture(autouse=True)
+def _nothing_said() -> None:
+    """Let every test hear the warnings that are logged once a process."""
+    failsafe._said.clear()
+
 
 @pytest.fixture
 def clock() -> Clock:

@@ -499,6 +499,23 @@ def test_an_attempt_that_ends_late_does_not_shorten_the_patience(talk: Talk) -> 
     assert talk.open == ["get_order"]
 
 
+def test_many_calls_that_fail_side_by_side_do_not_use_up_each_others_patience(talk: Talk) -> None:
+    number = 3 * PATIENCE
+    for ticket in [talk.begin(f"get_order {n}") for n in range(number)]:
+        talk.end(ticket, "timeout")
+    for ticket in [talk.begin(f"get_order {n}") for n in range(number)]:
+        talk.end(ticket, "timeout")
+    for n in range(number):
+        talk(f"get_order {n}")
+    assert [success for *_, success in talk.said] == [False] * number + [True] * number
+
+
+def test_an_agent_whose_every_call_fails_has_few_incidents_open(talk: Talk) -> None:
+    for n in range(500):
+        talk(f"get_order {n}", "timeout")
+    assert len(talk.open) == PATIENCE + 1
+
+
 def test_the_end_of_a_conversation_abandons_what_is_open(talk: Talk) -> None:
     talk("get_order 1", "timeout")
     talk("list_orders u", "timeout")

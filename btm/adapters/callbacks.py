@@ -103,7 +103,7 @@ class BTMCallbackHandler(BaseCallbackHandler):
     def _conversation(self, metadata: Mapping[str, Any] | None, parent: UUID | None, own: UUID) -> str:
         thread = (metadata or {}).get("thread_id")
         if thread:
-            return nested(f"thread-{thread}", (metadata or {}).get("langgraph_checkpoint_ns"))
+            return nested(str(thread), (metadata or {}).get("langgraph_checkpoint_ns"))
         if self.memory.current_conversation:
             return self.memory.current_conversation
         with self._lock:

@@ -43,7 +43,7 @@ from btm.adapters.wording import (
 from btm.driving import Handled, Reply
 from btm.failsafe import safely
 from btm.functions import apply
-from btm.limits import Limits
+from btm.limits import Limits, in_own_thread
 from btm.memory import ToolMemory
 from btm.model import ToolCall
 from btm.safe import tool_name
@@ -157,7 +157,8 @@ class ChatLoop:
             function = self._function(tool, asked)
             if inspect.iscoroutinefunction(function):
                 return await apply(function, arguments)
-            answer = await asyncio.to_thread(apply, function, arguments)
+            aside = asyncio.to_thread if self._limits.seconds(tool) is None else in_own_thread
+            answer = await aside(apply, function, arguments)
             return await answer if inspect.isawaitable(answer) else answer
 
         return invoke

@@ -14,6 +14,7 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
+from btm.adapters import outline as outlined
 from btm.adapters.outline import Asked, Entry, gaps, strays
 from btm.adapters.results import with_text
 from btm.adapters.wording import BRIDGE, LOST
@@ -23,6 +24,19 @@ from btm.context import STANDING_RULES
 def outline(messages: Sequence[BaseMessage]) -> list[Entry]:
     """Return the outline of a message list."""
     return [_entry(message) for message in messages]
+
+
+def last_answers(messages: Sequence[BaseMessage]) -> tuple[str, ...]:
+    """Return the ids answered by the tool messages that end the list; looks no further back."""
+    first = len(messages)
+    while first and isinstance(messages[first - 1], ToolMessage):
+        first -= 1
+    return outlined.last_answers(outline(messages[first:]))
+
+
+def request(messages: Sequence[BaseMessage]) -> str:
+    """Return the user's latest request, or ``""``."""
+    return outlined.request(outline(messages))
 
 
 def _entry(message: BaseMessage) -> Entry:

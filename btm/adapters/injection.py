@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any, get_args
 
 from langchain_core.tools import BaseTool, InjectedToolCallId
+from langchain_core.tools.base import FILTERED_ARGS
 
 
 def injected_names(tool: BaseTool) -> frozenset[str]:
-    """Return the names of injected arguments: state, store, runtime, the call's id."""
-    fields = dict.fromkeys((*_annotations(tool), *tool._injected_args_keys))
+    """Return the names of injected arguments: state, store, runtime, the call's id, callbacks."""
+    fields = dict.fromkeys((*_annotations(tool), *tool._injected_args_keys, *FILTERED_ARGS))
     kept = tool._filter_injected_args(fields)
     return frozenset(fields.keys() - kept.keys())
 
@@ -17,7 +18,8 @@ def injected_names(tool: BaseTool) -> frozenset[str]:
 def needed_names(tool: BaseTool) -> frozenset[str]:
     """Return the injected arguments that a caller must hand in; LangChain fills the call's id by itself."""
     annotations = _annotations(tool)
-    return frozenset(n for n in injected_names(tool) if not _is_call_id(n, annotations.get(n)))
+    names = injected_names(tool).difference(FILTERED_ARGS)
+    return frozenset(n for n in names if not _is_call_id(n, annotations.get(n)))
 
 
 def _annotations(tool: BaseTool) -> dict[str, Any]:

@@ -6,14 +6,16 @@ import functools
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.middleware.types import ModelRequest, ModelResponse, ToolCallRequest
-from langchain_core.messages import ToolMessage
+from langchain_core.messages import SystemMessage, ToolMessage
+from langchain_core.tools import BaseTool
 from langgraph.types import Command
 
+from btm.adapters import history
 from btm.adapters.budget import Budget
 from btm.adapters.model_turn import ModelTurn
 from btm.adapters.neighbours import warn_about_neighbours
@@ -80,6 +82,8 @@ class BTMMiddleware(AgentMiddleware[Any, Any, Any]):
         self._timeouts = dict(timeouts or {})
         self._effects: dict[str, Effect] = {}
         self._warned = False
+        self._tools: dict[str, BaseTool] = {}
+        self._system: tuple[SystemMessage | None, SystemMessage] = (None, history.with_rules(None))
 
     # -- tools --------------------------------------------------------------------------------------------------------
 
@@ -104,6 +108,11 @@ class BTMMiddleware(AgentMiddleware[Any, Any, Any]):
         """Return a tool's time limit: the one stated here, else the map's."""
         return self._timeouts.get(tool) or self.memory.fallback_map.timeout_s(tool)
 
+    @functools.cached_property
+    def limits_any(self) -> bool:
+        """Whether any tool has a time limit."""
+        return bool(self._timeouts) or self.memory.fallback_map.has_timeouts
+
     def effect(self, tool: str) -> Effect:
         """Return a tool's effect."""
         found = self._effects.get(tool)
@@ -111,7 +120,21 @@ class BTMMiddleware(AgentMiddleware[Any, Any, Any]):
             found = self._effects[tool] = self.memory.effect_of(tool)
         return found
 
+    def toolbox(self, tools: Sequence[BaseTool]) -> Mapping[str, BaseTool]:
+        """Return the agent's tools by name: the same object as long as the tools are the same."""
+        known = self._tools
+        if len(known) != len(tools) or any(known.get(tool.name) is not tool for tool in tools):
+            known = self._tools = {tool.name: tool for tool in tools}
+        return known
+
     # -- the model ----------------------------------------------------------------------------------------------------
+
+    def with_rules(self, system: SystemMessage | None) -> SystemMessage:
+        """Return the system message with the standing rules: the same object for the same one."""
+        known = self._system
+        if known[0] is not system:
+            known = self._system = (system, history.with_rules(system))
+        return known[1]
 
     def wrap_model_call(self, request: ModelRequest[Any], handler: ModelHandler) -> Any:
         """Call the model with what btm has to say, and again if none of its tool calls could be read."""
@@ -149,22 +172,24 @@ def _araising(error: Exception) -> AsyncInvoker:
 
 
 class Tries:
-    """Tells a retry further out, which sends the same call again, from a run that was resumed or replayed.
+    """Tells a retry further out, which sends a failed call again, from a run that was resumed or replayed.
 
     A retry sends the very runtime object that LangGraph made for the call; a resumed run gets a new one.
     """
 
     def __init__(self) -> None:
-        self._seen: OrderedDict[tuple[str, str], tuple[weakref.ref[Any], int]] = OrderedDict()
+        self._failed: OrderedDict[tuple[str, str], tuple[weakref.ref[Any], int]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def count(self, conversation: str, call_id: str, runtime: Any) -> int:
-        """Return how often this call came before with the same runtime."""
-        key = (conversation, call_id)
+    def before(self, conversation: str, call_id: str, runtime: Any) -> int:
+        """Return how often this call failed before with the same runtime."""
+        known = self._failed.get((conversation, call_id)) if self._failed else None
+        return known[1] if known is not None and known[0]() is runtime else 0
+
+    def failed(self, conversation: str, call_id: str, runtime: Any) -> None:
+        """Note that a call failed and that whoever is further out may send it again."""
         with self._lock:
-            before = self._seen.pop(key, None)
-            tries = before[1] + 1 if before is not None and before[0]() is runtime else 0
-            self._seen[key] = (weakref.ref(runtime), tries)
-            if len(self._seen) > _MAX_TRIES:
-                self._seen.popitem(last=False)
-        return tries
+            tries = self.before(conversation, call_id, runtime) + 1
+            self._failed[(conversation, call_id)] = (weakref.ref(runtime), tries)
+            if len(self._failed) > _MAX_TRIES:
+                self._failed.popitem(last=False)

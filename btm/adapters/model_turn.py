@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, SystemMessage, ToolMessage
 
 from btm.adapters import history
-from btm.adapters.outline import asked_since_request, last_answers, request
+from btm.adapters.outline import asked_since_request
 from btm.adapters.runs import conversation_of
 from btm.adapters.wording import Placement, error_text, note, unreadable_error, wants_bridge
 from btm.driving import Handled
@@ -38,42 +39,63 @@ class ModelTurn:
         self._before: list[AnyMessage] = []  # earlier answers of this turn, with the errors that answer them
         self._errors: list[ToolMessage] = []  # errors that answer calls of the latest answer
         self._repeats = 0
-        self._conversation = safely(conversation_of, middleware.memory, None, original.state) or ""
         self.request: ModelRequest[Any] = safely(self._dressed) or original
+
+    @cached_property
+    def _conversation(self) -> str:
+        return safely(conversation_of, self._middleware.memory, None, self._original.state) or ""
 
     def _dressed(self) -> ModelRequest[Any]:
         """Return the request with everything that btm has to say."""
         original, middleware = self._original, self._middleware
-        messages: list[AnyMessage] = [*original.messages, *self._before]
+        messages: list[AnyMessage] = original.messages
+        if self._before:
+            messages = [*messages, *self._before]
         if middleware.repair_history:
             messages = history.repaired(messages)
-        if not middleware.memory.mode.advises:
-            return original.override(messages=messages)
-        system = history.with_rules(original.system_message) if middleware.rules else original.system_message
-        entries = history.outline(messages)
-        answered = last_answers(entries)
-        contexts = middleware.notes.contexts(self._conversation, answered)
-        lines = middleware.notes.take_late(self._conversation)
-        if answered:
-            lines.append(self._budget_line([asked.tool for asked in asked_since_request(entries)]))
-        said = note(contexts, request(entries), lines)
-        if said and middleware.placement is Placement.USER_REMINDER:
-            messages = history.with_reminder(messages, said, bridge=self._bridge())
-        elif said and middleware.placement is Placement.SYSTEM:
-            system = history.longer_system(system, said)
-        elif said and answered:
-            told = {i: "\n\n".join(middleware.notes.contexts(self._conversation, (i,))) for i in answered}
-            told[answered[-1]] = "\n\n".join(t for t in (told[answered[-1]], *lines) if t)
-            messages = history.with_told_results(messages, {i: text for i, text in told.items() if text})
+        system = original.system_message
+        if middleware.memory.mode.advises:
+            if middleware.rules:
+                system = middleware.with_rules(system)
+            messages, system = self._told(messages, system)
+        if messages is original.messages:
+            return original if system is original.system_message else original.override(system_message=system)
         return original.override(messages=messages, system_message=system)
+
+    def _told(
+        self, messages: list[AnyMessage], system: SystemMessage | None
+    ) -> tuple[list[AnyMessage], SystemMessage | None]:
+        """Return the messages and the system message with the note, where there is something to say."""
+        notes = self._middleware.notes
+        if notes.empty and self._middleware.budget is None:
+            return messages, system
+        answered = history.last_answers(messages)
+        contexts = {i: notes.contexts(self._conversation, (i,)) for i in answered}
+        lines = [*notes.take_late(self._conversation), self._budget_line(messages) if answered else ""]
+        told = [context for found in contexts.values() for context in found]
+        if not told and not any(lines):
+            return messages, system
+        said = note(told, history.request(messages), lines)
+        match self._middleware.placement:
+            case Placement.USER_REMINDER:
+                return history.with_reminder(messages, said, bridge=self._bridge()), system
+            case Placement.TOOL_RESULT if answered:
+                contexts[answered[-1]] += [line for line in lines if line]
+                texts = {i: "\n\n".join(found) for i, found in contexts.items() if found}
+                return history.with_told_results(messages, texts), system
+            case _:
+                return messages, history.longer_system(system, said)
+
+    def _budget_line(self, messages: Sequence[AnyMessage]) -> str:
+        budget, memory = self._middleware.budget, self._middleware.memory
+        if budget is None:
+            return ""
+        asked = asked_since_request(history.outline(messages))
+        return budget.spent_by((a.tool for a in asked), memory.fallback_map.cost).line()
 
     def _bridge(self) -> bool:
         bridge = self._middleware.bridge
         return wants_bridge(*history.model_names(self._original.model)) if bridge is None else bridge
-
-    def _budget_line(self, tools: Sequence[str]) -> str:
-        budget, memory = self._middleware.budget, self._middleware.memory
-        return budget.spent_by(tools, memory.fallback_map.cost).line() if budget is not None else ""
 
     # -- calls that cannot be read ------------------------------------------------------------------------------------
 

@@ -21,8 +21,15 @@ class Notes:
         self._late: OrderedDict[str, list[str]] = OrderedDict()
         self._lock = threading.Lock()
 
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is kept: asked without a lock, on the way of every call."""
+        return not self._contexts and not self._late
+
     def keep(self, handled: Handled, call_id: str) -> None:
         """Keep the context of a call, if it has one; a call that went well clears what was kept of it."""
+        if handled.context is None and not self._contexts:
+            return
         key = (handled.call.conversation, call_id)
         with self._lock:
             if handled.context is None:

@@ -9,6 +9,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage, ToolMessage
 
 from btm.adapters.wording import error_text, refusal_text, result_text
+from btm.classify.frameworks import ToolResult
 from btm.classify.reading import attribute
 from btm.driving import Handled
 from btm.errors import RefusedCallError
@@ -17,17 +18,28 @@ NOTHING = object()
 """Stands for "no tool gave this"."""
 
 
+_PLAIN = (ToolMessage, str)  # a tuple: a union is built anew at every call
+
+
 def view(result: Any) -> Any:
     """Return what tells how a call went: of several messages, or of a ``Command``, the failing one or the last.
 
     Anything else is its own view; the classifier reads messages and MCP results by their shape.
     """
-    if isinstance(result, ToolMessage | str):
-        return result
+    if isinstance(result, _PLAIN):
+        return _flagged(result)
     messages = [m for m in _messages(result) if _is_tool_message(m)]
     if not messages:
         return result
     return next((m for m in messages if _status(m) == "error"), messages[-1])
+
+
+def _flagged(result: Any) -> Any:
+    """An MCP result that LangChain has turned into its ``repr`` still says that it is an error, at its very end."""
+    content = result.content if isinstance(result, ToolMessage) else result
+    if isinstance(content, str) and content.endswith(" isError=True"):
+        return ToolResult(content, is_error=True)
+    return result
 
 
 def _messages(result: Any) -> Iterator[Any]:

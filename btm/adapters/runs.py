@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping
+from contextvars import ContextVar, Token
 from threading import Lock
 from typing import Any
 from uuid import uuid4
@@ -16,16 +15,17 @@ from btm.memory import ToolMemory
 
 # Calls that are being handled here and now, as (memory, call id): what runs inside must not count them again.
 _handling: ContextVar[tuple[tuple[int, str], ...]] = ContextVar("btm_handling", default=())
+Handling = Token[tuple[tuple[int, str], ...]]
 
 
-@contextmanager
-def handling(memory: ToolMemory, call_id: str | None) -> Iterator[None]:
-    """Mark a call as being handled while its tools run."""
-    token = _handling.set((*_handling.get(), (id(memory), call_id or "")))
-    try:
-        yield
-    finally:
-        _handling.reset(token)
+def enter(memory: ToolMemory, call_id: str | None) -> Handling:
+    """Mark a call as being handled while its tools run; :func:`leave` takes the mark back."""
+    return _handling.set((*_handling.get(), (id(memory), call_id or "")))
+
+
+def leave(mark: Handling) -> None:
+    """Take back the mark that :func:`enter` made."""
+    _handling.reset(mark)
 
 
 def handled_already(memory: ToolMemory, call_id: str | None) -> bool:
@@ -34,7 +34,7 @@ def handled_already(memory: ToolMemory, call_id: str | None) -> bool:
 
 
 def conversation_of(memory: ToolMemory, config: Mapping[str, Any] | None, state: Any = None) -> str:
-    """Return the conversation's name: LangGraph's thread, the one named by ``memory.conversation``, or this run's.
+    """Return the conversation's name: LangGraph's ``thread_id``, the one named by ``memory.conversation``, or this run's.
 
     A run without a thread is told by LangGraph's control object, which lives as long as the run, else by its first
     message, whose id stays the same from step to step. An agent inside another has a conversation of its own.
@@ -45,7 +45,7 @@ def conversation_of(memory: ToolMemory, config: Mapping[str, Any] | None, state:
     configurable = config.get("configurable") or {}
     thread = configurable.get("thread_id")
     if thread:
-        return nested(f"thread-{thread}", configurable.get("checkpoint_ns"))
+        return nested(str(thread), configurable.get("checkpoint_ns"))
     if memory.current_conversation:
         return memory.current_conversation
     run = _run_id(configurable.get("__pregel_runtime"))

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
 
+from btm.adapters.detached import detached
 from btm.adapters.history import outline
 from btm.adapters.injection import require_sync
 from btm.adapters.outline import asked_since_request
 from btm.adapters.results import Address, Exchange, answer
-from btm.adapters.runs import conversation_of, handling
+from btm.adapters.runs import conversation_of, enter, leave
 from btm.adapters.visits import late_answer
 from btm.adapters.wording import error_text, late_text
 from btm.context import call_text
@@ -45,7 +46,7 @@ class ToolStep:
         asked, runtime = request.tool_call, request.runtime
         name, call_id = asked["name"], asked["id"] or ""
         conversation = conversation_of(middleware.memory, getattr(runtime, "config", None), request.state)
-        tries = middleware.tries.count(conversation, call_id, runtime)
+        tries = middleware.tries.before(conversation, call_id, runtime)
         call = ToolCall(
             name,
             asked["args"],
@@ -54,7 +55,7 @@ class ToolStep:
             # A retry further out sends the same call again: a try of its own. (A resumed run does not come here.)
             f"{call_id}~again{tries}" if tries else call_id,
         )
-        tools = {tool.name: tool for tool in getattr(runtime, "tools", None) or ()}
+        tools = middleware.toolbox(getattr(runtime, "tools", None) or ())
         return cls(middleware, request, call, Address(name, call_id), tools)
 
     def run(self, handler: Callable[[ToolCallRequest], Any]) -> Any:
@@ -69,8 +70,12 @@ class ToolStep:
             return self.exchange.show(handler(self._for(tool, arguments)))
 
         memory = self.middleware.memory
-        with handling(memory, self.to.call_id):
-            handled = memory.call(self.call, self._limits.over(invoke), available=self.tools.keys())
+        token = enter(memory, self.to.call_id)
+        try:
+            limited = self._limits.over(invoke) if self.middleware.limits_any else invoke
+            handled = memory.call(self.call, limited, available=self.tools)
+        finally:
+            leave(token)
         return self._answer(handled)
 
     async def arun(self, handler: Callable[[ToolCallRequest], Awaitable[Any]]) -> Any:
@@ -79,13 +84,21 @@ class ToolStep:
         if over is not None:
             return over
 
+        limits_any = self.middleware.limits_any
+
         async def invoke(tool: str, arguments: Mapping[str, Any]) -> Any:
-            return self.exchange.show(await handler(self._for(tool, arguments)))
+            request = self._for(tool, arguments)
+            if request.tool is not None and limits_any and self.middleware.seconds(tool) is not None:
+                request = request.override(tool=detached(request.tool))
+            return self.exchange.show(await handler(request))
 
         memory = self.middleware.memory
-        with handling(memory, self.to.call_id):
-            limited = self._limits.over_async(invoke)
-            handled = await memory.acall(self.call, limited, available=self.tools.keys())
+        token = enter(memory, self.to.call_id)
+        try:
+            limited = self._limits.over_async(invoke) if limits_any else invoke
+            handled = await memory.acall(self.call, limited, available=self.tools)
+        finally:
+            leave(token)
         return self._answer(handled)
 
     def _for(self, tool: str, arguments: Mapping[str, Any]) -> ToolCallRequest:
@@ -124,6 +137,13 @@ class ToolStep:
         )
 
     def _answer(self, handled: Handled) -> Any:
-        self.middleware.notes.keep(handled, self.to.call_id or "")
-        raises = self.middleware.raises or not self.middleware.memory.mode.advises
+        middleware, call_id = self.middleware, self.to.call_id or ""
+        middleware.notes.keep(handled, call_id)
+        if (
+            handled.outcome.ok and len(handled.trail) == 1
+        ):  # nothing happened: what the tool gave is the answer
+            return self.exchange.original(handled)
+        if not handled.outcome.ok:
+            middleware.tries.failed(self.call.conversation, call_id, self.request.runtime)
+        raises = middleware.raises or not middleware.memory.mode.advises
         return answer(handled, self.exchange, self.to, raises=raises)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.tools import BaseTool
 
 from btm.adapters.results import Address, Exchange, answer, view
-from btm.adapters.runs import conversation_of, handled_already, handling
+from btm.adapters.runs import conversation_of, enter, handled_already, leave
 from btm.adapters.wording import error_text, late_text, result_text
 from btm.driving import Handled, Reply
 from btm.failsafe import safely
@@ -88,8 +88,12 @@ class Visit:
             tool, given, kwargs = self._attempt(name, arguments)
             return self._shown(runner(tool, given, self.args, kwargs))
 
-        with handling(memory, self.to.call_id):
-            handled = memory.call(self.call, self._limits.over(invoke), available=self._available())
+        token = enter(memory, self.to.call_id)
+        try:
+            limited = self._limits.over(invoke) if self.binding.limits_any else invoke
+            handled = memory.call(self.call, limited, available=self._available())
+        finally:
+            leave(token)
         return self._answer(handled)
 
     async def arun(self, runner: AsyncRunner) -> Any:
@@ -100,9 +104,12 @@ class Visit:
             tool, given, kwargs = self._attempt(name, arguments)
             return self._shown(await runner(tool, given, self.args, kwargs))
 
-        with handling(memory, self.to.call_id):
-            limited = self._limits.over_async(invoke)
+        token = enter(memory, self.to.call_id)
+        try:
+            limited = self._limits.over_async(invoke) if self.binding.limits_any else invoke
             handled = await memory.acall(self.call, limited, available=self._available())
+        finally:
+            leave(token)
         return self._answer(handled)
 
     def _available(self) -> Collection[str]:
@@ -133,6 +140,10 @@ class Visit:
         self.binding.notes.add_late(self.call.conversation, late_text(tool, text))
 
     def _answer(self, handled: Handled) -> Any:
+        if (
+            handled.outcome.ok and len(handled.trail) == 1
+        ):  # nothing happened: what the tool gave is the answer
+            return self.exchange.original(handled)
         memory = self.binding.memory
         tell: tuple[str, ...] = ()
         if handled.context is not None:

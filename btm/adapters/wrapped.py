@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_type_hints
 from langchain_core.tools import BaseTool, ToolException
 from pydantic import ValidationError
 
+from btm.adapters.detached import described, has_own_await, run_aside
+from btm.adapters.facade import facade
 from btm.adapters.injection import injected_names, needed_names, require_sync
 from btm.adapters.notes import Notes
 from btm.adapters.visits import Visit
@@ -44,6 +46,17 @@ class Binding:
         """Return a tool's time limit: the one stated here, else the map's."""
         return self.timeouts.get(tool) or self.memory.fallback_map.timeout_s(tool)
 
+    @functools.cached_property
+    def limits_any(self) -> bool:
+        """Whether any tool has a time limit."""
+        return bool(self.timeouts) or self.memory.fallback_map.has_timeouts
+
+    def aside(self, tool: BaseTool) -> bool:
+        """Whether a tool, awaited, runs in a thread of its own: a sync one that has a time limit."""
+        return (
+            self.limits_any and self.seconds(tool.name) is not None and not has_own_await(original_of(tool))
+        )
+
     def effect(self, tool: str) -> Effect:
         """Return a tool's effect."""
         found = self.effects.get(tool)
@@ -64,7 +77,7 @@ class Binding:
     def available(self, given: Collection[str]) -> Collection[str]:
         """Return the tools that can be called with these injected arguments at hand."""
         if not self.needs:
-            return self.toolbox.keys()
+            return self.toolbox
         return [name for name in self.toolbox if self.needs.get(name, frozenset()) <= set(given)]
 
     def _class_for(self, base: type[BaseTool]) -> type[WrappedTool]:
@@ -79,12 +92,13 @@ class Binding:
 class WrappedTool(BaseTool):
     """The two doors. Made by :meth:`Binding.wrap` only, always together with the tool's own class."""
 
-    __slots__ = ("_btm_injected", "_btm_original")
+    __slots__ = ("_btm_injected", "_btm_original", "_btm_schema")
 
     _btm_binding: ClassVar[Binding]
     if TYPE_CHECKING:  # slots, not fields: pydantic must not see them
         _btm_original: BaseTool
         _btm_injected: frozenset[str]
+        _btm_schema: Any
 
     def run(self, tool_input: Any, *args: Any, **kwargs: Any) -> Any:
         """Run the tool through btm."""
@@ -105,6 +119,8 @@ class WrappedTool(BaseTool):
         return Visit.begin(self, self._btm_binding, self._btm_injected, tool_input, args, kwargs)
 
     def _btm_invoke(self, given: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Reply:
+        if not (self.handle_tool_error or self.handle_validation_error):
+            return Reply(super().run(given, *args, **kwargs))
         noted: list[Exception] = []
         token = _noted.set(noted)
         try:
@@ -114,6 +130,8 @@ class WrappedTool(BaseTool):
         return Reply(raw, noted[-1] if noted else None)
 
     async def _btm_ainvoke(self, given: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Reply:
+        if not (self.handle_tool_error or self.handle_validation_error):
+            return Reply(await super().arun(given, *args, **kwargs))
         noted: list[Exception] = []
         token = _noted.set(noted)
         try:
@@ -121,6 +139,12 @@ class WrappedTool(BaseTool):
         finally:
             _noted.reset(token)
         return Reply(raw, noted[-1] if noted else None)
+
+    def _filter_injected_args(self, tool_input: dict[str, Any]) -> dict[str, Any]:
+        # LangChain works this out anew at every call; the answer only changes with the schema.
+        if self.args_schema is not self._btm_schema:
+            return super()._filter_injected_args(tool_input)
+        return {k: v for k, v in tool_input.items() if k not in self._btm_injected}
 
     def _parse_input(self, tool_input: Any, tool_call_id: str | None) -> Any:
         try:
@@ -144,15 +168,11 @@ def _itself(tool: BaseTool) -> BaseTool:
     return tool
 
 
-_STATE = ("__dict__", "__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__")
-
-
 def _facade(tool: BaseTool, cls: type[WrappedTool]) -> WrappedTool:
     """Return an object of ``cls`` that shares the state of ``tool``."""
-    made = cls.__new__(cls)
-    for name in _STATE:
-        object.__setattr__(made, name, getattr(tool, name))
+    made = facade(tool, cls)
     object.__setattr__(made, "_btm_original", tool)
+    object.__setattr__(made, "_btm_schema", tool.args_schema)
     object.__setattr__(made, "_btm_injected", injected_names(tool))
     return made
 
@@ -185,18 +205,17 @@ def _noting(base: type[BaseTool]) -> dict[str, Callable[..., Any]]:
             _note(error)
             raise
 
-    _resolve(_run)
-    if arun is BaseTool._arun:  # it runs _run in a thread; LangChain looks whether it is this very function
-        return {"_run": _run}
-
-    @functools.wraps(arun)
+    @functools.wraps(described(base))
     async def _arun(self: Any, *args: Any, **kwargs: Any) -> Any:
         try:
+            if self._btm_binding.aside(self):
+                return await run_aside(self, args, kwargs)
             return await arun(self, *args, **kwargs)
         except ToolException as error:
             _note(error)
             raise
 
+    _resolve(_run)
     _resolve(_arun)
     return {"_run": _run, "_arun": _arun}
 

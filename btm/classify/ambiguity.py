@@ -8,7 +8,16 @@ from btm.model import ErrorKind as K
 
 # After these nobody knows how far the write came, unless the request certainly never got there.
 _MAYBE = frozenset(
-    {K.TIMEOUT, K.SERVER_ERROR, K.UNAVAILABLE, K.MALFORMED, K.SCHEMA_DRIFT, K.PARTIAL_DATA, K.UNKNOWN, K.FACTUAL_ERROR}
+    {
+        K.TIMEOUT,
+        K.SERVER_ERROR,
+        K.UNAVAILABLE,
+        K.MALFORMED,
+        K.SCHEMA_DRIFT,
+        K.PARTIAL_DATA,
+        K.UNKNOWN,
+        K.FACTUAL_ERROR,
+    }
 )
 _REFUSED_STATUS = frozenset({404, 405, 410, 426, 501})
 

@@ -26,12 +26,27 @@ _OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
 
 def value_of(expression: str) -> float | None:
     """Return the value of an expression of numbers and the usual operators, or None when it is anything else."""
-    text = expression.strip().rstrip("= ").replace("×", "*").replace("÷", "/").replace("^", "**").replace("−", "-")
+    text = (
+        expression.strip()
+        .rstrip("= ")
+        .replace("\u00d7", "*")
+        .replace("\u00f7", "/")
+        .replace("^", "**")
+        .replace("\u2212", "-")
+    )
     if not text or len(text) > LONGEST or not set(text) <= set("0123456789.+-*/%() eE_"):
         return None
     try:
         result = _evaluate(ast.parse(text, mode="eval").body, 0)
-    except (SyntaxError, ValueError, ZeroDivisionError, OverflowError, RecursionError, MemoryError, TypeError):
+    except (
+        SyntaxError,
+        ValueError,
+        ZeroDivisionError,
+        OverflowError,
+        RecursionError,
+        MemoryError,
+        TypeError,
+    ):
         return None
     return result if isinstance(result, int | float) and math.isfinite(result) else None
 
@@ -39,7 +54,11 @@ def value_of(expression: str) -> float | None:
 def _evaluate(node: ast.expr, depth: int) -> float:
     if depth > 50:
         raise ValueError(depth)
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+    if (
+        isinstance(node, ast.Constant)
+        and isinstance(node.value, int | float)
+        and not isinstance(node.value, bool)
+    ):
         return float(node.value) if abs(node.value) < 1e300 else math.nan
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
         inner = _evaluate(node.operand, depth + 1)
@@ -67,4 +86,6 @@ def _digits(result: float) -> int:
 
 def finding(expression: str, result: float) -> Finding:
     """Return the fault of a ``result`` that its ``expression`` does not come to."""
-    return Finding(ErrorKind.FACTUAL_ERROR, "implausible:arithmetic", f"{expression[:40]} is not {result:g}", 0.95)
+    return Finding(
+        ErrorKind.FACTUAL_ERROR, "implausible:arithmetic", f"{expression[:40]} is not {result:g}", 0.95
+    )

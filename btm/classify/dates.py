@@ -42,7 +42,11 @@ def moment(value: object) -> float | None:
 
 def has_zone(value: object) -> bool:
     """Whether a time text says its zone, so that two of them can be compared to the minute."""
-    return isinstance(value, str) and bool(_CLOCK.match(value)) and (value.endswith("Z") or value[-6:-5] in ("+", "-"))
+    return (
+        isinstance(value, str)
+        and bool(_CLOCK.match(value))
+        and (value.endswith("Z") or value[-6:-5] in ("+", "-"))
+    )
 
 
 def _text_moment(value: str) -> float | None:

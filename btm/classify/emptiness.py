@@ -4,27 +4,60 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from enum import Enum
 from typing import Any
 
-from btm.classify.finding import Finding
+from btm.classify.finding import Finding, names
 from btm.classify.keys import snake
 from btm.model import Effect, ToolCall
 from btm.model import ErrorKind as K
 
-_SEARCHES = re.compile(r"(?:^|[_\W])(?:list|search|find|query|lookup|look_up|get|fetch|read|retrieve|semantic|web|select|load|show|view|browse|scan|match|recommend|sql|run_sql|filter|check_inbox|geocode|autocomplete)(?:$|[_\W])")
-_COLLECTIONS = frozenset(
-    "results result items matches data hits records rows documents entries list values elements response features candidates suggestions"
-    " organic_results objects collection content users files messages orders flights products places articles events".split()
+_SEARCHES = re.compile(
+    r"(?:^|[_\W])(?:list|search|find|query|lookup|look_up|get|fetch|read|retrieve|semantic|web"
+    r"|select|load|show|view|browse|scan|match|recommend|sql|run_sql|filter|check_inbox|geocode"
+    r"|autocomplete)(?:$|[_\W])"
 )
-_META = frozenset(
-    "total total_count count page per_page page_size limit offset query q took elapsed status success ok code message msg namespace usage next_page_token next_cursor has_more filters"
-    " errors error warnings warning request_id user_id customer_id took_ms timed_out cursor meta metadata pagination search_metadata search_parameters query_id from to date incomplete_results sort keyword keywords term"
-    " total_results num_results number_of_results currency timestamp version source returned has_next links id params parameters next previous facets account_id project_id location radius category duration_ms truncated".split()
+_LOOKS = re.compile(r"list|search|find|query|lookup|look_up|read|fetch|retrieve|sql")
+_COLLECTIONS = names(
+    "results result items matches data hits records rows documents entries list values "
+    "elements response features candidates suggestions"
+    " organic_results objects collection content users files messages orders flights products "
+    "places articles events"
 )
-_GOOD_NEWS = re.compile(r"error|warn|conflict|alert|issue|violation|failure|failed|incident|problem|overdue|duplicate|blocked|vulnerab|outage|missing|unread|check|valid|verify|lint|test|diff|lock", re.IGNORECASE)
-_SILENT_TOOLS = re.compile(r"shell|bash|exec|python|repl|command|terminal|run_(?!sql)|think|set_|put_|write|delete|remove|update|create|log", re.IGNORECASE)
-_SAYS_NONE = re.compile(r"\b0 rows? (?:returned|found|selected|matched)|\b(?:returned|found|matched) (?:0|no|zero) (?:rows?|results?|records?|items|matches)|^\W{0,3}no (?:\w+ ){0,3}(?:results?|matches|matching|records?|rows|entries|hits)\b", re.IGNORECASE)
-_ZERO = re.compile(r"^(?:total|total_count|count|total_results|num_results|number_of_results|hits|numfound|total_hits|result_count|row_count|rowcount)$")
+_META = names(
+    "total total_count count page per_page page_size limit offset query q took elapsed status "
+    "success ok code message msg namespace usage next_page_token next_cursor has_more filters"
+    " errors error warnings warning request_id user_id customer_id took_ms timed_out cursor "
+    "meta metadata pagination search_metadata search_parameters query_id from to date "
+    "incomplete_results sort keyword keywords term"
+    " total_results num_results number_of_results currency timestamp version source returned "
+    "has_next links id params parameters next previous facets account_id project_id location "
+    "radius category duration_ms truncated"
+)
+_GOOD_NEWS = re.compile(
+    r"error|warn|conflict|alert|issue|violation|failure|failed|incident|problem|overdue|duplicate"
+    r"|blocked|vulnerab|outage|missing|unread|check|valid|verify|lint|test|diff|lock",
+    re.IGNORECASE,
+)
+_SILENT_TOOLS = re.compile(
+    r"shell|bash|exec|python|repl|command|terminal|run_(?!sql)|think|set_|put_|write|delete|remove"
+    r"|update|create|log",
+    re.IGNORECASE,
+)
+_SAYS_NONE = re.compile(
+    r"(?i)(?!\W{0,3}(?:no|0|zero) (?:\w+ ){0,2}(?:conflict|issue|error|problem|threat|violation"
+    r"|warning|vulnerab|duplicate|differen|change|update|alert|incident|failure|sql"
+    r"|code))(?:\(0 rows\)|^empty set\b|^found (?:no|0|zero) \w+|^there (?:are"
+    r"|were) no (?:\w+ ){1,3}(?:match|found|for|in)|^no (?:\w+ ){0,3}\w+s (?:were |was )?(?:found"
+    r"|available|matched)\b(?! with (?:the |this |that )?(?:id|name|number|email))"
+    r"|\b0 rows? (?:returned|found|selected|matched)|\b(?:returned|found|matched) (?:0|no"
+    r"|zero) (?:rows?|results?|records?|items|matches)|^\W{0,3}no (?:\w+ ){0,3}(?:results?|matches"
+    r"|matching|records?|rows|entries|hits)\b)"
+)
+_ZERO = re.compile(
+    r"^(?:total|total_count|count|total_results|num_results|number_of_results|hits|numfound"
+    r"|total_hits|result_count|row_count|rowcount)$"
+)
 
 
 def _found(reason: str, sure: float) -> Finding:
@@ -43,7 +76,13 @@ def of_value(value: Any, call: ToolCall) -> Finding | None:
     if isinstance(value, str):
         if len(value) <= 300 and _SAYS_NONE.search(value) and not _GOOD_NEWS.search(tool):
             return _found("the text says that nothing was found", 0.85)
-        return _found("an empty list came back", 0.85) if value.strip() in ("[]", "{}", "null", "None", "()") and not _GOOD_NEWS.search(tool) else None
+        return (
+            _found("an empty list came back", 0.85)
+            if value.strip()
+            in (("[]", "()") if not _LOOKS.search(tool) else ("[]", "()", "{}", "null", "None"))
+            and not _GOOD_NEWS.search(tool)
+            else None
+        )
     if isinstance(value, list | tuple):
         return None if value or _GOOD_NEWS.search(tool) else _found("an empty list came back", 0.95)
     if isinstance(value, Mapping):
@@ -55,7 +94,7 @@ def could_be_empty(value: Any) -> bool:
     """Whether a list or mapping is empty or holds something empty near its top: the cheap test that most fail."""
     if not value:
         return True
-    if (type(value) is not dict and not isinstance(value, Mapping)) or len(value) > 25:
+    if (type(value) is not dict and not isinstance(value, Mapping)) or len(value) > _MOST_FIELDS:
         return False
     for member in value.values():
         if not member and (member is None or type(member) in (list, dict)):
@@ -67,39 +106,56 @@ def could_be_empty(value: Any) -> bool:
     return False
 
 
-def _of_mapping(body: Mapping[str, Any], tool: str) -> Finding | None:
-    if not body:
-        return None if _GOOD_NEWS.search(tool) else _found("an empty object came back", 0.85)
-    if len(body) > 25 or _GOOD_NEWS.search(tool):
+_MOST_FIELDS = 25
+_TRIMMINGS = names("errors warnings meta metadata filters headers links facets")
+_ANSWER_NAMES = names("data result results items payload value body record response")
+_ECHOES = names("query usage meta metadata pagination")
+
+
+class _Field(Enum):
+    """What one field says about whether anything was found."""
+
+    FOUND = 1  # it holds something: the answer is not empty
+    EMPTY = 2  # it is where the answer should be, and there is nothing
+    NEUTRAL = 3  # counts, echoes of the question and the like
+
+
+def _of_mapping(body: Mapping[str, Any], tool: str, *, nested: bool = False) -> Finding | None:
+    if len(body) > _MOST_FIELDS or _GOOD_NEWS.search(tool):
         return None
+    if not body:
+        return _found("an empty object came back", 0.85)
     if body.get("status") == "ZERO_RESULTS":
         return _found("the status is ZERO_RESULTS", 0.97)
     empty = False
     for key, value in body.items():
-        name = snake(key) if isinstance(key, str) else ""
-        if isinstance(value, list | Mapping) and not value:
-            if name in ("errors", "warnings", "meta", "metadata", "filters", "headers", "links", "facets") or _GOOD_NEWS.search(name):
-                continue
-            if _holds_answer(name, tool):
-                empty = True
-            continue
-        if value is None:
-            empty = empty or name in ("data", "result", "results", "items", "payload", "value", "body", "record", "response")
-            continue
-        if _ZERO.search(name) and value == 0 and type(value) is int:
-            continue
-        if name == "data" and isinstance(value, Mapping) and _of_mapping(value, tool) is not None:
-            empty = True
-            continue
-        if isinstance(value, Mapping) and name == "hits" and isinstance(value.get("hits"), list):
-            if value["hits"]:
-                return None
-            empty = True
-            continue
-        if name not in _META and not (isinstance(value, Mapping) and name in ("query", "usage", "meta", "metadata", "pagination")):
+        field = _field(snake(key) if isinstance(key, str) else "", value, tool, nested)
+        if field is _Field.FOUND:
             return None
+        empty = empty or field is _Field.EMPTY
     return _found("the list that the answer is about is empty", 0.85) if empty else None
 
 
+def _field(name: str, value: Any, tool: str, nested: bool) -> _Field:
+    if value is None:
+        return _Field.EMPTY if nested or name in _ANSWER_NAMES else _Field.NEUTRAL
+    if isinstance(value, list | Mapping) and not value:
+        if name in _TRIMMINGS or _GOOD_NEWS.search(name) or not _holds_answer(name, tool):
+            return _Field.NEUTRAL
+        return _Field.EMPTY
+    if type(value) is int and value == 0 and _ZERO.search(name):
+        return _Field.NEUTRAL
+    if isinstance(value, Mapping):
+        if name == "hits" and isinstance(value.get("hits"), list):
+            return _Field.FOUND if value["hits"] else _Field.EMPTY
+        if name == "data" and _of_mapping(value, tool, nested=True) is not None:
+            return _Field.EMPTY
+        if name in _ECHOES:
+            return _Field.NEUTRAL
+    return _Field.NEUTRAL if name in _META else _Field.FOUND
+
+
 def _holds_answer(name: str, tool: str) -> bool:
-    return name in _COLLECTIONS or any(word in tool for word in (name, name.rstrip("s")) if len(word) > 2) or bool(_SEARCHES.search(tool))
+    if name in _COLLECTIONS or _SEARCHES.search(tool):
+        return True
+    return any(word in tool for word in (name, name.rstrip("s")) if len(word) > 2)

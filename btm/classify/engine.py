@@ -15,8 +15,9 @@ from btm.classify import bodies, exceptions, frameworks, hints, markup, plain, s
 from btm.classify.ambiguity import is_ambiguous
 from btm.classify.expectations import ErrorRule, Expectations
 from btm.classify.finding import NONE, Finding
-from btm.model import SUCCESS, ErrorKind, Family, Outcome, ToolCall
 from btm.classify.shape import ShapeProfile
+from btm.classify.telling import is_quiet
+from btm.model import SUCCESS, Effect, ErrorKind, Family, Outcome, ToolCall
 
 UserRule = ErrorRule | Callable[[ToolCall, Any, BaseException | None], Outcome | ErrorKind | None]
 _LOG = logging.getLogger("btm")
@@ -55,7 +56,9 @@ def classify(
     except Exception as problem:  # noqa: BLE001 - the promise is that classification never breaks the agent
         _warn_once(f"classification failed: {type(problem).__name__}")
         if error is not None:
-            return Outcome(ErrorKind.UNKNOWN, confidence=NONE, reason="its classification failed", rule="internal")
+            return Outcome(
+                ErrorKind.UNKNOWN, confidence=NONE, reason="its classification failed", rule="internal"
+            )
         return Outcome(confidence=NONE, reason="its classification failed", rule="internal")
 
 
@@ -105,7 +108,7 @@ def _explicit(value: Any, call: ToolCall, now: float | None) -> tuple[Any, Findi
     if isinstance(value, str):
         return _explicit_text(value, call, now)
     if type(value) is dict or isinstance(value, Mapping):
-        return value, None if bodies.is_quiet(value) else bodies.of_mapping(value, call, now)
+        return value, None if is_quiet(value) else bodies.of_mapping(value, call, now)
     if isinstance(value, list | tuple):
         return _explicit_list(value, call, now)
     if type(value) in _BARE:
@@ -143,14 +146,15 @@ def _explicit_text(text: str, call: ToolCall, now: float | None) -> tuple[Any, F
                 return value, bodies.of_mapping(value, call, now)
             return _explicit_list(value, call, now)
         broken = markup.broken_json(text, call.tool)
-        return text, broken
+        if broken is not None:
+            return text, broken
     if first == "<":
         return text, markup.of_markup(text, call.tool)
     if first == "m" and text.startswith("meta=") and "content=[" in text[:60]:
         return text, _explicit_repr(text, call, now)
     if not hints.any_in(text):
         return text, None
-    return text, plain.of_plain_text(text, call.tool, now)
+    return text, plain.of_plain_text(text, call.tool, writes=call.effect is Effect.WRITE)
 
 
 def _explicit_repr(text: str, call: ToolCall, now: float | None) -> Finding | None:
@@ -159,7 +163,7 @@ def _explicit_repr(text: str, call: ToolCall, now: float | None) -> Finding | No
     said = inner.group(2) if inner is not None else ""
     if "isError=True" in text[-60:]:
         return bodies.of_failed_value(said, call, now)
-    return plain.of_plain_text(said, call.tool, now)
+    return plain.of_plain_text(said, call.tool)
 
 
 def _parsed(text: str) -> Any:
@@ -206,7 +210,9 @@ def _with_history(found: Finding, history: Sequence[Outcome] | None) -> Finding:
     return found
 
 
-def _by_rules(call: ToolCall, value: Any, error: BaseException | None, rules: Sequence[UserRule]) -> Outcome | None:
+def _by_rules(
+    call: ToolCall, value: Any, error: BaseException | None, rules: Sequence[UserRule]
+) -> Outcome | None:
     text: str | None = None
     for rule in rules:
         if isinstance(rule, ErrorRule):
@@ -215,20 +221,31 @@ def _by_rules(call: ToolCall, value: Any, error: BaseException | None, rules: Se
             pattern = _compiled(rule.match)
             if pattern is not None and pattern.search(text):
                 return _outcome(
-                    Finding(rule.kind, f"user:{rule.match[:60]}", "a rule of the user's own matched", 1.0, detail=text), call
+                    Finding(
+                        rule.kind,
+                        f"user:{rule.match[:60]}",
+                        "a rule of the user's own matched",
+                        1.0,
+                        detail=text,
+                    ),
+                    call,
                 )
             continue
         try:
             said = rule(call, value, error)
         except Exception as problem:  # noqa: BLE001 - a user's rule that fails must not break the agent
-            _warn_once(f"the rule {getattr(rule, '__name__', rule)!r} raised {type(problem).__name__} and is skipped")
+            _warn_once(
+                f"the rule {getattr(rule, '__name__', rule)!r} raised {type(problem).__name__} and is skipped"
+            )
             continue
         if isinstance(said, Outcome):
             return said
         if isinstance(said, ErrorKind):
             detail = safe.text_of(value if error is None else error, 600)
             name = getattr(rule, "__name__", "callable")
-            return _outcome(Finding(said, f"user:{name}", "a rule of the user's own said so", 1.0, detail=detail), call)
+            return _outcome(
+                Finding(said, f"user:{name}", "a rule of the user's own said so", 1.0, detail=detail), call
+            )
     return None
 
 

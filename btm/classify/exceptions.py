@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
 
-import orjson
-
-from btm.classify import numbers, retry_after, texts, types
-from btm.classify.codes import GRPC, of_code, of_json_rpc
-from btm.classify.finding import CODE, DEFAULT, EXACT, NONE, WEAK, Finding, surest
+from btm.classify import texts, types
+from btm.classify.exception_facts import Facts, codes_of, status_of, wait_of
+from btm.classify.finding import DEFAULT, EXACT, NONE, WEAK, Finding, surest
 from btm.classify.python_errors import of_python_error
-from btm.classify.reading import attribute, chain, ends, field, message, qualified
-from btm.classify.status import is_failure, kind_of, of_status
+from btm.classify.reading import chain, ends, message, qualified
+from btm.classify.status import kind_of, of_status
 from btm.model import ErrorKind as K
 from btm.model import ToolCall
 
 DEEPER = 0.04
 """What each level of wrapping takes from the confidence of what is found there."""
 
-_STATUS_NAMES = ("status_code", "http_status", "status", "http_code", "code")
-Facts = Mapping[str, Any]
-_MYSQL = frozenset({"pymysql", "MySQLdb", "mysql", "aiomysql", "mariadb"})
 _TRANSPORT = frozenset({K.TIMEOUT, K.UNAVAILABLE})
 _SAYS_NOTHING = frozenset({"KeyError", "StopIteration", "CalledProcessError", "SMTPRecipientsRefused"})
 # What a text may make of a type that is sure of itself.
@@ -49,16 +42,19 @@ def of_exception(error: BaseException, call: ToolCall, now: float | None) -> Fin
     best: Finding | None = None
     wait: float | None = None
     unreached = False
+    text: str | None = None
     for depth, current, known in chain(error):
         found = _of_one(current, known, call, now)
         if found is None:
             continue
+        if depth == 0:
+            text = found.detail
         wait = found.retry_after_s if wait is None else wait
         unreached = unreached or (found.kind in _TRANSPORT and not found.reached)
         found = found._replace(confidence=found.confidence - DEEPER * depth)
         if best is None or found.confidence > best.confidence:
             best = found
-    text = message(error)
+    text = message(error) if text is None else text
     if best is None:
         name = qualified(type(error))[1]
         return Finding(K.UNKNOWN, f"type:{name}", f"{name} says nothing about its cause", NONE, detail=text)
@@ -72,16 +68,21 @@ def _of_one(error: BaseException, known: Facts, call: ToolCall, now: float | Non
     if name in _CONTROL:
         return None
     text = message(error)
-    status, wait = _status_of(known, root), _wait_of(known, now)
+    status, wait = status_of(known, root), wait_of(known, now)
     special = of_python_error(error, name, text, call)
     words = None if name in _SAYS_NOTHING and " " not in text.strip("'\" ") else _words_of(known, name, text)
     typed = _by_type(type(error))
-    codes = surest(_codes_of(error, known, root, text)) if known or text[:1] == "(" else None
+    codes = surest(codes_of(error, known, root, text)) if known or text[:1] == "(" else None
     if status is not None:
         hint = codes if codes is not None and (codes.confidence > 0.8 or words is None) else words
         if hint is not None and words is not None and hint.confidence < words.confidence:
             hint = words
-        if typed is not None and typed.confidence >= EXACT and typed.kind is not kind_of(status) and status in (400, 500):
+        if (
+            typed is not None
+            and typed.confidence >= EXACT
+            and typed.kind is not kind_of(status)
+            and status in (400, 500)
+        ):
             hint = surest((codes, typed, words))
         found: Finding | None = of_status(status, hint)
     else:
@@ -102,8 +103,12 @@ def _refined(typed: Finding | None, words: Finding | None, text: str) -> Finding
     return words._replace(confidence=typed.confidence)
 
 
-@lru_cache(maxsize=1_024)
 def _by_type(raised: type) -> Finding | None:
+    return _known_by_type(raised)
+
+
+@lru_cache(maxsize=1_024)
+def _known_by_type(raised: type) -> Finding | None:
     loose: Finding | None = None
     for kind in raised.__mro__[:-1]:
         root, name = qualified(kind)
@@ -113,7 +118,9 @@ def _by_type(raised: type) -> Finding | None:
         if known is None:
             known_words = texts.phrase_in(types.name_as_words(name))
             if known_words is not None and known_words.confidence > WEAK:
-                return known_words._replace(confidence=0.75, rule=f"type:{name}", reason=f"the type is called {name}")
+                return known_words._replace(
+                    confidence=0.75, rule=f"type:{name}", reason=f"the type is called {name}"
+                )
             continue
         if known.kind is K.UNKNOWN:
             continue
@@ -127,160 +134,22 @@ def _by_type(raised: type) -> Finding | None:
 def _words_of(known: Facts, name: str, text: str) -> Finding | None:
     if name == "CalledProcessError":
         output = known.get("stderr") or known.get("output")
-        text = ends(output) if isinstance(output, str) else output[:4_000].decode("utf-8", "replace") if isinstance(output, bytes) else ""
+        text = (
+            ends(output)
+            if isinstance(output, str)
+            else output[:4_000].decode("utf-8", "replace")
+            if isinstance(output, bytes)
+            else ""
+        )
     if name in ("ValueError", "TypeError", "AttributeError") and not text.strip():
         return None
     found = texts.of_error_text(text) if text else None
     if found is None and name == "ValueError" and text:
-        return Finding(K.INVALID_ARGUMENTS, "type:ValueError", "a ValueError that says nothing more", DEFAULT, reached=False)
+        return Finding(
+            K.INVALID_ARGUMENTS,
+            "type:ValueError",
+            "a ValueError that says nothing more",
+            DEFAULT,
+            reached=False,
+        )
     return found
-
-
-def _status_of(known: Facts, root: str) -> int | None:
-    if not known:
-        return None
-    for name in _STATUS_NAMES:
-        value = known.get(name)
-        if is_failure(value) and not (name == "code" and root in ("pymongo", "xml")):
-            return int(value)
-    response = known.get("response", known.get("resp"))
-    if response is None:
-        return None
-    value = field(response, "status_code", "status", "HTTPStatusCode")
-    if value is None and isinstance(response, Mapping):
-        value = field(field(response, "ResponseMetadata"), "HTTPStatusCode")
-    if isinstance(value, str) and value.isdigit():
-        value = int(value[:3])
-    return int(value) if is_failure(value) else None
-
-
-def _wait_of(known: Facts, now: float | None) -> float | None:
-    if not known:
-        return None
-    direct = retry_after.seconds_of(known.get("retry_after"), now)
-    if direct is not None:
-        return direct
-    response = known.get("response")
-    headers = known.get("headers") or field(response, "headers") or field(field(response, "ResponseMetadata"), "HTTPHeaders")
-    if headers is not None and attribute(headers, "get") is not None:
-        try:
-            found = retry_after.in_headers(headers, now)
-        except Exception:  # noqa: BLE001 - a foreign mapping may raise from anything
-            found = None
-        if found is not None:
-            return found
-    body = known.get("body")
-    return retry_after.in_body(body, now) if isinstance(body, dict) else None
-
-
-def _codes_of(error: BaseException, known: Facts, root: str, text: str) -> list[Finding | None]:
-    """Everything machine-readable that the exception carries, the surest sort first."""
-    found: list[Finding | None] = []
-    state = known.get("sqlstate", known.get("pgcode"))
-    if isinstance(state, str) and len(state) == 5:
-        found.append(numbers.of_sqlstate(state, text))
-    number = known.get("errno")
-    if type(number) is int and _is_os_error(error):
-        found.append(numbers.of_mysql(number) if root in _MYSQL else numbers.of_errno(number))
-    arguments = attribute(error, "args")
-    if root in _MYSQL and type(arguments) is tuple and arguments and type(arguments[0]) is int:
-        found.append(numbers.of_mysql(arguments[0]))
-    sqlite = known.get("sqlite_errorname")
-    if isinstance(sqlite, str):
-        found.append(_SQLITE.get(sqlite.removeprefix("SQLITE_").split("_")[0]))
-    exit_code = known.get("returncode")
-    if type(exit_code) is int:
-        found.append(numbers.of_exit_code(exit_code))
-    found.extend(_smtp(error, known, text))
-    found.extend(_bodies(known, root))
-    return found
-
-
-def _is_os_error(error: BaseException) -> bool:
-    # OpenSSL's errors are OSErrors by class, and their errno is a number of OpenSSL's own.
-    names = {qualified(kind)[1] for kind in type(error).__mro__}
-    return "SSLError" not in names and not names.isdisjoint({"OSError", "Error", "MySQLError", "OperationalError"})
-
-
-def _smtp(error: BaseException, known: Facts, text: str) -> list[Finding | None]:
-    code = known.get("smtp_code")
-    if type(code) is int:
-        return [numbers.of_smtp(code, text)]
-    if qualified(type(error))[1] in ("SMTPRecipientsRefused", "error_perm", "error_temp", "SMTPDataError", "SMTPSenderRefused"):
-        reply = re.search(r"\(([45]\d\d),|^([45]\d\d)\b", text)
-        if reply:
-            return [numbers.of_smtp(int(reply.group(1) or reply.group(2)), text)]
-    return []
-
-
-def _bodies(known: Facts, root: str) -> list[Finding | None]:
-    found: list[Finding | None] = []
-    response, body = known.get("response"), known.get("body")
-    code: Any = known.get("code")
-    if callable(code):
-        code = _called(code)
-    code = field(code, "name") if not isinstance(code, str | int | None) else code
-    if type(code) is int and root == "pymongo":
-        found.append(numbers.of_mongo(code))
-    if type(code) is int and root == "grpc" and 0 < code < len(GRPC):
-        kind = GRPC[code]
-        found.append(kind and Finding(kind, f"grpc:{code}", f"gRPC status {code}", CODE))
-    inner = field(known["error"], "code") if "error" in known else None
-    answered = field(field(response, "Error"), "Code") or _slack(response) if response is not None else None
-    said = body.get("code") if isinstance(body, Mapping) else None
-    for value in (code, inner, answered, said, known.get("error_code"), known.get("reason"), known.get("type")):
-        if isinstance(value, str) and value and " " not in value.strip():
-            found.append(of_code(value.removeprefix("StatusCode.")))
-        elif type(value) is int and -33_000 < value < -31_000:
-            found.append(of_json_rpc(value))
-    content = attribute(response, "_content") if response is not None else body
-    if isinstance(content, bytes | str) and content:
-        found.append(_of_content(content))
-    return found
-
-
-def _slack(response: Any) -> Any:
-    data = response if isinstance(response, Mapping) else attribute(response, "data")
-    return data.get("error") if isinstance(data, Mapping) else None
-
-
-def _called(code: Any) -> Any:
-    try:
-        return code()
-    except Exception:  # noqa: BLE001 - grpc's code() belongs to the library; without it the text remains
-        return None
-
-
-def _of_content(content: bytes | str) -> Finding | None:
-    """The body of an answer, as far as the library has read it already: nothing is fetched here."""
-    from btm.classify.bodies import of_failed_value
-
-    text = content[:TEXT_BYTES].decode("utf-8", "replace") if isinstance(content, bytes) else content[:TEXT_BYTES]
-    try:
-        value = orjson.loads(text)
-    except ValueError:
-        return texts.of_error_text(text) if not text.lstrip().startswith("<") else None
-    return of_failed_value(value, ToolCall("")) if isinstance(value, dict) else None
-
-
-TEXT_BYTES = 4_000
-_SQLITE: dict[str, Finding] = {
-    name: Finding(kind, f"sqlite:{name}", f"SQLite error {name}", sure, reached=name == "IOERR")
-    for name, kind, sure in (
-        ("BUSY", K.UNAVAILABLE, EXACT),
-        ("LOCKED", K.UNAVAILABLE, EXACT),
-        ("FULL", K.QUOTA_EXHAUSTED, EXACT),
-        ("CANTOPEN", K.NOT_FOUND, WEAK),
-        ("PERM", K.AUTH_ERROR, EXACT),
-        ("AUTH", K.AUTH_ERROR, EXACT),
-        ("READONLY", K.AUTH_ERROR, WEAK),
-        ("CORRUPT", K.SERVER_ERROR, 0.9),
-        ("NOTADB", K.INVALID_ARGUMENTS, WEAK),
-        ("IOERR", K.SERVER_ERROR, 0.9),
-        ("TOOBIG", K.INVALID_ARGUMENTS, EXACT),
-        ("MISMATCH", K.INVALID_ARGUMENTS, EXACT),
-        ("RANGE", K.INVALID_ARGUMENTS, EXACT),
-        ("INTERRUPT", K.TIMEOUT, WEAK),
-        ("CONSTRAINT", K.PRECONDITION_FAILED, 0.8),
-    )
-}

@@ -52,27 +52,38 @@ def _at(value: Any, parts: list[str], budget: list[int]) -> Iterator[Any]:
 
 def against(value: Any, expected: Expectations, now: float | None) -> Finding | None:
     """Return the first expectation that ``value`` (JSON values) does not meet, or None."""
-    if expected.required or expected.types or expected.ranges:
-        if not isinstance(value, Mapping | list | tuple):
-            return Finding(K.MALFORMED, "expect:structure", "fields were expected, and the answer has none", 0.8)
+    named = expected.required or expected.types or expected.ranges
+    if named and not isinstance(value, Mapping | list | tuple):
+        return Finding(K.MALFORMED, "expect:structure", "fields were expected, and the answer has none", 0.8)
     for path in expected.required:
         if any(found is _MISSING or found is None for found in at_path(value, path)):
             return Finding(K.PARTIAL_DATA, "expect:required", f"the required field {path} is missing", 0.95)
     for path, wanted in expected.types.items():
         for found in at_path(value, path):
             if found is not _MISSING and not _fits(found, wanted):
-                return Finding(K.SCHEMA_DRIFT, "shape:expect:type", f"{path} is {json_type(found)}, expected {wanted}", 0.95)
+                return Finding(
+                    K.SCHEMA_DRIFT,
+                    "shape:expect:type",
+                    f"{path} is {json_type(found)}, expected {wanted}",
+                    0.95,
+                )
     for path, (low, high) in expected.ranges.items():
         for found in at_path(value, path):
             size = number(found) if found is not _MISSING else None
             if size is not None and ((low is not None and size < low) or (high is not None and size > high)):
-                return Finding(K.FACTUAL_ERROR, "expect:range", f"{path} = {size:g} is out of its range", 0.95)
+                return Finding(
+                    K.FACTUAL_ERROR, "expect:range", f"{path} = {size:g} is out of its range", 0.95
+                )
     return _fresh(value, expected, now)
 
 
 def _fits(value: Any, wanted: str) -> bool:
     got = json_type(value)
-    return got == wanted or (wanted == "number" and got == "integer") or (wanted == "integer" and got == "number" and float(value).is_integer())
+    return (
+        got == wanted
+        or (wanted == "number" and got == "integer")
+        or (wanted == "integer" and got == "number" and float(value).is_integer())
+    )
 
 
 def _fresh(value: Any, expected: Expectations, now: float | None) -> Finding | None:
@@ -82,5 +93,10 @@ def _fresh(value: Any, expected: Expectations, now: float | None) -> Finding | N
         at = None if found is _MISSING else dates.moment(found)
         if at is not None and now - at > expected.fresh.within_s:
             age = now - at
-            return Finding(K.STALE_DATA, "expect:fresh", f"{expected.fresh.field} is {age:.0f} s old, allowed are {expected.fresh.within_s:.0f} s", 0.95)
+            return Finding(
+                K.STALE_DATA,
+                "expect:fresh",
+                f"{expected.fresh.field} is {age:.0f} s old, allowed are {expected.fresh.within_s:.0f} s",
+                0.95,
+            )
     return None

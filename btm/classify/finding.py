@@ -41,3 +41,8 @@ def surest(findings: Iterable[Finding | None]) -> Finding | None:
         if finding is not None and (best is None or finding.confidence > best.confidence):
             best = finding
     return best
+
+
+def names(text: str) -> frozenset[str]:
+    """Return the words of a text as a set: how this package writes its longer closed sets."""
+    return frozenset(text.split())

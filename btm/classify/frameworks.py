@@ -8,7 +8,6 @@ from typing import Any
 
 from btm.classify.reading import attribute, field
 
-
 _WRAPPERS = frozenset({"isError", "is_error", "content"})
 
 
@@ -34,7 +33,7 @@ def unwrap(result: Any) -> ToolResult:
     if isinstance(result, Mapping):
         return ToolResult(result) if is_bare(result) else _unwrap_mapping(result)
     content = attribute(result, "content")
-    if content is None:
+    if content is None or attribute(result, "status_code") is not None:  # an HTTP response has a content, too
         return ToolResult(result)
     flag = attribute(result, "isError")
     flag = attribute(result, "is_error") if not isinstance(flag, bool) else flag
@@ -55,22 +54,38 @@ def is_bare(result: Mapping[Any, Any]) -> bool:
 def _unwrap_mapping(result: Mapping[Any, Any]) -> ToolResult:
     flag = field(result, "isError", "is_error")
     if isinstance(flag, bool) and ("content" in result or "result" in result or "text" in result or flag):
-        return ToolResult(field(result, "content", "result", "text") if not flag or "content" in result else dict(result), flag)
-    if "content" in result and ("tool_call_id" in result or result.get("role") == "tool" or result.get("type") == "tool_result"):
-        return ToolResult(result["content"], True if result.get("status") == "error" or result.get("error") is True else None)
+        return ToolResult(
+            field(result, "content", "result", "text") if not flag or "content" in result else dict(result),
+            flag,
+        )
+    if "content" in result and (
+        "tool_call_id" in result or result.get("role") == "tool" or result.get("type") == "tool_result"
+    ):
+        return ToolResult(
+            result["content"],
+            True if result.get("status") == "error" or result.get("error") is True else None,
+        )
     if result.get("status") == "error" and isinstance(result.get("content"), str | list):
         return ToolResult(result["content"], True)
     return ToolResult(result)
 
 
 def as_object(value: Any) -> Mapping[str, Any] | None:
-    """Return the fields of a result object that can stand for a mapping: an HTTP response, a process, a model, a dataclass."""
+    """Return the fields of a result object that can stand for a mapping: an HTTP response, a process, a model."""
     status = attribute(value, "status_code")
     if type(status) is int and attribute(value, "headers") is not None:
-        return {"status_code": status, "headers": attribute(value, "headers"), "message": field(value, "reason_phrase", "reason")}
+        return {
+            "status_code": status,
+            "headers": attribute(value, "headers"),
+            "message": field(value, "reason_phrase", "reason"),
+        }
     code = attribute(value, "returncode")
     if type(code) is int:
-        return {"returncode": code, "stdout": attribute(value, "stdout"), "stderr": attribute(value, "stderr")}
+        return {
+            "returncode": code,
+            "stdout": attribute(value, "stdout"),
+            "stderr": attribute(value, "stderr"),
+        }
     fields = attribute(value, "__dict__")
     if isinstance(fields, dict) and fields and len(fields) <= 200:
         return {k: v for k, v in fields.items() if isinstance(k, str) and not k.startswith("_")}

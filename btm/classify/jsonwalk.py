@@ -93,11 +93,11 @@ def _count(value: Any) -> tuple[dict[str, dict[str, int]], dict[str, int]]:
         kinds[kind] = kinds.get(kind, 0) + 1
         if depth < MAX_DEPTH and kind in ("object", "array"):
             queue.extend(_below(path, node, depth + 1))
-    for path in counted:
+    for path, kinds in counted.items():
         parent = parent_of(path)
         below = counted.get(parent, {})
         members = path.endswith(("[]", "." + ANY_KEY))
-        chances[path] = sum(counted[path].values()) if members else below.get("object", 1)
+        chances[path] = sum(kinds.values()) if members else below.get("object", 1)
     return counted, chances
 
 

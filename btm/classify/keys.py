@@ -52,21 +52,32 @@ def _rules(*pairs: tuple[str, str]) -> tuple[tuple[str, re.Pattern[str]], ...]:
 _PARTIAL = _rules(
     (
         "flag",
-        r"^(?:is_|was_|output_|response_|content_|results?_)?truncated$|^(?:is_)?incomplete(?:_results)?$"
+        r"^(?:is_|was_|output_|response_|content_|results?_)?truncated$"
+        r"|^(?:is_)?incomplete(?:_results)?$"
         r"|^(?:is_)?partial(?:_results?|_response)?$|^terminated_early$|^exceeded_?transfer_?limit$",
     ),
-    ("more", r"^has_?more(?:_\w+)?$|^has_?next(?:_page)?$|^more_(?:results|available|items|pages)(?:_available)?$"),
+    (
+        "more",
+        r"^has_?more(?:_\w+)?$|^has_?next(?:_page)?$|^more_(?:results|available|items"
+        r"|pages)(?:_available)?$",
+    ),
     (
         "next",
-        r"^_?_?next_?(?:page)?_?(?:token|cursor|link|marker|url)$|^(?:@odata\.)?next_?link$|^last_?evaluated_?key$"
+        r"^_?_?next_?(?:page)?_?(?:token|cursor|link|marker|url)$|^(?:@odata\.)?next_?link$"
+        r"|^last_?evaluated_?key$"
         r"|^next_continuation_token$|^next_?(?:page|cursor|token|marker)$|^next$",
     ),
     (
         "unprocessed",
-        r"^unprocessed_?(?:items|keys|records|entries|rows)?$|^failed_?(?:put_count|record_count|entry_count|entries)$"
+        r"^unprocessed_?(?:items|keys|records|entries|rows)?$|^failed_?(?:put_count"
+        r"|record_count|entry_count|entries)$"
         r"|^(?:missing|unavailable)_(?:sources|providers|suppliers|pages|columns)$",
     ),
-    ("failed", r"^(?:failed|failures?|failed_?(?:count|rows|items|records|messages)|num_?failed|error_?count|rejected(?:_count)?)$"),
+    (
+        "failed",
+        r"^(?:failed|failures?|failed_?(?:count|rows|items|records|messages)|num_?failed"
+        r"|error_?count|rejected(?:_count)?)$",
+    ),
     ("status", r"^status$|^status_code$|^result$|^outcome$"),
     ("shards", r"^_shards$"),
     ("timed_out", r"^timed_?out$"),
@@ -80,13 +91,19 @@ _STALE = _rules(
     ("note", r"^(?:notes?|notice|message|warnings|info|remark)$"),
     (
         "measured",
-        r"^(?:data_)?as_?of(?:_date|_time)?$|^observ(?:ed|ation)_(?:at|time|on|date)$|^cached_at$|^fetched_(?:at|on)$"
+        r"^(?:data_)?as_?of(?:_date|_time)?$|^observ(?:ed|ation)_(?:at|time|on|date)$"
+        r"|^cached_at$|^fetched_(?:at|on)$"
         r"|^retrieved_(?:at|on)$|^(?:last_)?refreshed(?:_at)?$|^(?:last_)?synced?(?:_at|_time)?$"
-        r"|^last_(?:refresh|sync|update|updated|fetched|known|poll|report)(?:ed)?(?:_at|_time|_on)?$|^data_(?:timestamp|time|date)$"
+        r"|^last_(?:refresh|sync|update|updated|fetched|known|poll|report)(?:ed)?(?:_at|_time"
+        r"|_on)?$|^data_(?:timestamp|time|date)$"
         r"|^(?:quote|price|trade|rate|snapshot|sample|reading|measurement)_(?:time|timestamp|date|at)$"
         r"|^(?:measured|sampled|computed|reported)_(?:at|on)$",
     ),
-    ("live", r"^(?:timestamp|time|date|day|generated_at|valid_(?:on|until|to|through|date|for)|update_time|updated)$"),
+    (
+        "live",
+        r"^(?:timestamp|time|date|day|generated_at|valid_(?:on|until|to|through|date|for)"
+        r"|update_time|updated)$",
+    ),
 )
 _INF = math.inf
 _BOUNDS: tuple[tuple[re.Pattern[str], Bound], ...] = tuple(
@@ -100,18 +117,24 @@ _BOUNDS: tuple[tuple[re.Pattern[str], Bound], ...] = tuple(
         (r"^(?:relative_)?humidity(?:_pct|_percent|_percentage)?$", 0.0, 100.0, "a humidity"),
         (r"^battery(?:_level|_pct|_percent)?$|^spo2(?:_pct)?$|^cloud_?cover(?:_pct)?$", 0.0, 100.0, "a percentage"),
         (
-            r"^(?:progress|completion|completed|yes|no|occupancy|precipitation_probability|rain_probability)"
+
+                r"^(?:progress|completion|completed|yes|no|occupancy|precipitation_probability"
+                r"|rain_probability)"
             r"_?(?:pct|percent|percentage|probability)$",
             0.0, 100.0, "a percentage",
         ),
         (r"^(?:probability|confidence|likelihood)(?:_score)?$", 0.0, 100.0, "a probability"),
         (
-            r"^(?:count|qty|quantity|total_count|num_\w+|\w+_count|population|nights|pages|seats|available_seats|seats_\w+"
+
+                r"^(?:count|qty|quantity|total_count|num_\w+|\w+_count|population|nights|pages"
+                r"|seats|available_seats|seats_\w+"
             r"|guests|passengers|stars|attendees)$",
             0.0, _INF, "a count",
         ),
         (
-            r"^(?:distance|duration|elapsed|height|weight|length|width|area|volume|speed|wind_speed|wind|mileage|size|capacity"
+
+                r"^(?:distance|duration|elapsed|height|weight|length|width|area|volume|speed"
+                r"|wind_speed|wind|mileage|size|capacity"
             r"|latency|file_size)(?:_[a-z]{1,8})?$",
             0.0, _INF, "a measure",
         ),
@@ -123,15 +146,42 @@ _BOUNDS: tuple[tuple[re.Pattern[str], Bound], ...] = tuple(
         (r"^hour$", 0.0, 24.0, "an hour"),
     )
 )  # fmt: skip
-_DAY = re.compile(r"(?:^|_)(?:date|day|on|at|start|end|from|to|until|departure|arrival|check_?in|check_?out|due|birth\w*|expir\w+)(?:_date|_day)?$")
-_PAIRS = (
-    ("check_in", "check_out"), ("checkin", "checkout"), ("start", "end"), ("starts", "ends"), ("begin", "end"), ("begins", "ends"),
-    ("from", "to"), ("min", "max"), ("minimum", "maximum"), ("low", "high"), ("departure", "arrival"), ("created", "updated"),
-    ("created", "closed"), ("opened", "closed"), ("issued", "due"), ("birth", "death"), ("born", "died"), ("pickup", "dropoff"),
-    ("pick_up", "drop_off"), ("from", "until"), ("since", "until"), ("ordered", "delivered"), ("shipped", "delivered"),
-)  # fmt: skip
+_DAY = re.compile(
+    r"(?:^|_)(?:date|day|on|at|start|end|from|to|until|departure|arrival|check_?in|check_?out|due"
+    r"|birth\w*|expir\w+)(?:_date|_day)?$"
+)
+_PAIRS = tuple(
+    tuple(pair.split(":"))
+    for pair in [
+        "check_in:check_out",
+        "checkin:checkout",
+        "start:end",
+        "starts:ends",
+        "begin:end",
+        "begins:ends",
+        "from:to",
+        "min:max",
+        "minimum:maximum",
+        "low:high",
+        "created:updated",
+        "created:closed",
+        "opened:closed",
+        "issued:due",
+        "birth:death",
+        "born:died",
+        "pickup:dropoff",
+        "pick_up:drop_off",
+        "from:until",
+        "since:until",
+        "ordered:delivered",
+        "shipped:delivered",
+    ]
+)
+"""What must not come after what: words of two field names that are alike otherwise."""
+
 _SUMS = re.compile(
-    r"^(?:sub)?total(?:_amount)?$|^amount_total$|^expression$|^equation$|^formula$|^rate$|^exchange_rate$|(?:_pct|_percent|_percentage|_share)$"
+    r"^(?:sub)?total(?:_amount)?$|^amount_total$|^expression$|^equation$|^formula$|^rate$"
+    r"|^exchange_rate$|(?:_pct|_percent|_percentage|_share)$"
     r"|temp\w*_[cf]$|_km$|^avg$|^average$|^mean$|^median$"
 )
 NEW = Role("", "", "", None, False, (), False)

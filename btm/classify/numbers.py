@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import re
 
-from btm.classify.finding import CODE, EXACT, STATUS, WEAK, Finding
+from btm.classify.finding import CODE, EXACT, STATUS, WEAK, Finding, names
 from btm.model import ErrorKind as K
 
 # SQLSTATE: five characters, the first two name the class. https://www.postgresql.org/docs/current/errcodes-appendix.html
@@ -38,10 +38,12 @@ _SQLSTATE: dict[str, tuple[K, bool]] = {  # (kind, whether the statement may hav
 _MYSQL: dict[K, str] = {
     K.AUTH_ERROR: "1044 1045 1130 1142 1143 1227 1370 1396 1410 1698 1820 1862 3118",
     K.NOT_FOUND: "1008 1049 1051 1054 1072 1091 1109 1146 1305 1360 1449",
-    K.PRECONDITION_FAILED: "1007 1022 1050 1060 1061 1062 1068 1169 1217 1290 1304 1451 1452 1557 1586 1644 3819 4025",
-    K.INVALID_ARGUMENTS: """1048 1052 1055 1056 1063 1064 1066 1093 1103 1110 1111 1136 1140 1149 1222 1235 1241 1242 1247
-        1248 1264 1265 1292 1318 1364 1366 1406 1411 1525 1582 1690 3140 3141""",
-    K.UNAVAILABLE: "1040 1053 1079 1158 1159 1160 1161 1184 1189 1203 1213 2001 2002 2003 2005 2006 2012 2013 2055",
+    K.PRECONDITION_FAILED: """1007 1022 1050 1060 1061 1062 1068 1169 1217 1290 1304 1451 1452 1557 1586
+        1644 3819 4025""",
+    K.INVALID_ARGUMENTS: """1048 1052 1055 1056 1063 1064 1066 1093 1103 1110 1111 1136 1140 1149 1222
+        1235 1241 1242 1247 1248 1264 1265 1292 1318 1364 1366 1406 1411 1525 1582 1690 3140 3141""",
+    K.UNAVAILABLE: "1040 1053 1079 1158 1159 1160 1161 1184 1189 1203 1213 2001 2002 2003 2005 2006 2012 2013 "
+    "2055",
     K.TIMEOUT: "1205 1317 1907 3024",
     K.QUOTA_EXHAUSTED: "1021 1114 1226",
     K.SERVER_ERROR: "1030 1034 1037 1041 1105 1194 1195 2008",
@@ -62,23 +64,31 @@ _ERRNO: dict[K, str] = {
     K.NOT_FOUND: "ENOENT ENXIO ENODEV ESRCH",
     K.AUTH_ERROR: "EACCES EPERM EROFS",
     K.PRECONDITION_FAILED: "EEXIST ENOTEMPTY EISCONN ENOTCONN EDEADLK ECHILD",
-    K.INVALID_ARGUMENTS: """EINVAL EISDIR ENOTDIR ENAMETOOLONG ELOOP EXDEV EFBIG EBADF ENOEXEC E2BIG EDOM ERANGE EMSGSIZE
-        EAFNOSUPPORT EPROTONOSUPPORT EOPNOTSUPP ENOTSOCK EMLINK ESPIPE ENOTTY EILSEQ EDESTADDRREQ""",
+    K.INVALID_ARGUMENTS: """EINVAL EISDIR ENOTDIR ENAMETOOLONG ELOOP EXDEV EFBIG EBADF ENOEXEC E2BIG EDOM
+        ERANGE EMSGSIZE EAFNOSUPPORT EPROTONOSUPPORT EOPNOTSUPP ENOTSOCK EMLINK ESPIPE ENOTTY EILSEQ
+        EDESTADDRREQ""",
     K.TIMEOUT: "ETIMEDOUT ETIME",
-    K.UNAVAILABLE: """ECONNREFUSED ECONNRESET ECONNABORTED EPIPE EHOSTUNREACH ENETUNREACH ENETDOWN EHOSTDOWN ENETRESET ESHUTDOWN
-        EAGAIN EBUSY ETXTBSY EMFILE ENFILE EADDRINUSE EADDRNOTAVAIL EINTR EALREADY EINPROGRESS ENOLCK ESTALE ENOBUFS""",
+    K.UNAVAILABLE: """ECONNREFUSED ECONNRESET ECONNABORTED EPIPE EHOSTUNREACH ENETUNREACH ENETDOWN
+        EHOSTDOWN ENETRESET ESHUTDOWN EAGAIN EBUSY ETXTBSY EMFILE ENFILE EADDRINUSE EADDRNOTAVAIL EINTR
+        EALREADY EINPROGRESS ENOLCK ESTALE ENOBUFS""",
     K.QUOTA_EXHAUSTED: "ENOSPC EDQUOT",
     K.SERVER_ERROR: "EIO ENOMEM ENOSYS EREMOTEIO EBADMSG EPROTO EFAULT",
 }
 _ERRNO_KIND = {
-    getattr(errno, name): kind for kind, names in _ERRNO.items() for name in names.split() if hasattr(errno, name)
+    getattr(errno, name): kind
+    for kind, known in _ERRNO.items()
+    for name in known.split()
+    if hasattr(errno, name)
 }
 _ERRNO_MAYBE_DONE = frozenset(
-    getattr(errno, n, -1) for n in ("ECONNRESET", "ECONNABORTED", "EPIPE", "ETIMEDOUT", "ENETRESET", "ESHUTDOWN", "EIO", "EINTR")
-)  # fmt: skip
+    getattr(errno, name, -1)
+    for name in names("ECONNRESET ECONNABORTED EPIPE ETIMEDOUT ENETRESET ESHUTDOWN EIO EINTR")
+)
 
-_TIMEOUT_WORDS = re.compile(r"time-?out|timed out|タイムアウト|超时|zeitüberschreitung|tiempo de espera|délai", re.IGNORECASE)
-_CONFLICT = K.PRECONDITION_FAILED
+_TIMEOUT_WORDS = re.compile(
+    r"time-?out|timed out|タイムアウト|超时|zeitüberschreitung|tiempo de espera|délai", re.IGNORECASE
+)
+_REFUSED = frozenset({K.PRECONDITION_FAILED, K.INVALID_ARGUMENTS, K.AUTH_ERROR, K.NOT_FOUND})
 
 
 def of_sqlstate(state: str, text: str) -> Finding | None:
@@ -96,23 +106,31 @@ def of_sqlstate(state: str, text: str) -> Finding | None:
 def of_mysql(code: int) -> Finding | None:
     """Return what a MySQL or MariaDB error number means."""
     kind = _MYSQL_KIND.get(code)
-    return kind and Finding(kind, f"mysql:{code}", f"MySQL error {code}", EXACT, reached=code in _MYSQL_MAYBE_DONE)
+    if kind is None:
+        return None
+    return Finding(kind, f"mysql:{code}", f"MySQL error {code}", EXACT, reached=code in _MYSQL_MAYBE_DONE)
 
 
 def of_mongo(code: int) -> Finding | None:
     """Return what a MongoDB server error number means."""
     kind = _MONGO.get(code)
-    return kind and Finding(kind, f"mongodb:{code}", f"MongoDB error {code}", CODE, reached=kind is not _CONFLICT)
+    if kind is None:
+        return None
+    return Finding(kind, f"mongodb:{code}", f"MongoDB error {code}", CODE, reached=kind not in _REFUSED)
 
 
 def of_errno(number: int) -> Finding | None:
     """Return what an ``errno`` means; the negative ones are those of ``getaddrinfo``."""
     if -20 < number < 0:
         # EAI_NONAME, EAI_AGAIN and their like: the name did not resolve, nothing was sent.
-        return Finding(K.UNAVAILABLE, f"errno:{number}", "the host's name could not be resolved", EXACT, reached=False)
+        return Finding(
+            K.UNAVAILABLE, f"errno:{number}", "the host's name could not be resolved", EXACT, reached=False
+        )
     kind = _ERRNO_KIND.get(number)
+    if kind is None:
+        return None
     name = errno.errorcode.get(number, str(number))
-    return kind and Finding(kind, f"errno:{name}", f"errno {name}", EXACT, reached=number in _ERRNO_MAYBE_DONE)
+    return Finding(kind, f"errno:{name}", f"errno {name}", EXACT, reached=number in _ERRNO_MAYBE_DONE)
 
 
 def of_exit_code(code: int) -> Finding | None:
@@ -124,7 +142,9 @@ def of_exit_code(code: int) -> Finding | None:
     if code == 124:
         return Finding(K.TIMEOUT, "exit:124", "exit code 124 of timeout(1)", CODE)
     if code == 126:
-        return Finding(K.AUTH_ERROR, "exit:126", "exit code 126: found, but may not be executed", 0.8, reached=False)
+        return Finding(
+            K.AUTH_ERROR, "exit:126", "exit code 126: found, but may not be executed", 0.8, reached=False
+        )
     if code == 127:
         return Finding(K.NOT_FOUND, "exit:127", "exit code 127: command not found", CODE, reached=False)
     if signal == 14:
@@ -148,7 +168,9 @@ def of_smtp(code: int, text: str) -> Finding | None:
         return Finding(K.NOT_FOUND, rule, reason, STATUS, reached=False)
     if code in (552, 452) and (code == 552 or (enhanced and enhanced.group(2) in ("2", "3"))):
         too_big = "size" in text.lower() or "5.3.4" in text
-        return Finding(K.INVALID_ARGUMENTS if too_big else K.QUOTA_EXHAUSTED, rule, reason, WEAK, reached=False)
+        return Finding(
+            K.INVALID_ARGUMENTS if too_big else K.QUOTA_EXHAUSTED, rule, reason, WEAK, reached=False
+        )
     if code < 500:
         # 421 closes the connection, and may come after the message was taken.
         return Finding(K.UNAVAILABLE, rule, reason, STATUS, reached=code == 421)

@@ -6,43 +6,68 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from btm.classify.finding import Finding
+from btm.classify.finding import Finding, names
 from btm.classify.keys import Role, snake
 from btm.model import Effect, ToolCall
 from btm.model import ErrorKind as K
 
-STATUSES = frozenset(
-    "partial partial_success partially_completed completed_with_errors partially_failed partial_failure incomplete"
-    " success_with_warnings partial_content".split()
+STATUSES = names(
+    "partial partial_success partially_completed completed_with_errors partially_failed "
+    "partial_failure incomplete"
+    " success_with_warnings partial_content"
 )
 """What a field ``status`` says of an answer that is there in part."""
 
-_SUCCEEDED = re.compile(r"succe|sent|import|creat|insert|updat|process|complet|\bok\b|deliver|accept|total|saved|written")
+_SUCCEEDED = re.compile(
+    r"succe|sent|import|creat|insert|updat|process|complet|\bok\b|deliver|accept|saved|written|delet"
+)
 _WORDS = re.compile(
-    r"results? (?:are|is|may be|might be) (?:incomplete|partial|truncated)|(?:incomplete|partial) (?:results?|data|response|answer|list)"
-    r"|did not (?:respond|answer|return)|could not be (?:decoded|read|loaded|fetched|retrieved|processed|reached|queried|parsed)"
-    r"|(?:was|were|been|are|is|output|response|content|text|list|results?) (?:too long and (?:was|were) )?(?:truncated|cut off|omitted|clipped)"
+    r"results? (?:are|is|may be|might be) (?:incomplete|partial|truncated)|(?:incomplete"
+    r"|partial) (?:results?|data|response|answer|list)"
+    r"|did not (?:respond|answer|return)|could not be (?:decoded|read|loaded|fetched|retrieved"
+    r"|processed|reached|queried|parsed)"
+    r"|(?:was|were|been|are|is|output|response|content|text|list"
+    r"|results?) (?:too long and (?:was|were) )?(?:truncated|cut off|omitted|clipped)"
     r"|only (?:the )?(?:first|partial|some)\b|\bskipped \d"
-    r"|(?:data|fields?|sources?|pages?|rows?|records?) (?:is |are |was |were )?(?:missing|unavailable|skipped|omitted|not available)"
-    r"|some (?:\w+ ){0,3}(?:failed|missing|unavailable|could not|were not|omitted|skipped)|timed out .{0,40}(?:partial|incomplete)"
+    r"|(?:data|fields?|sources?|pages?|rows?|records?) (?:is |are |was |were )?(?:missing"
+    r"|unavailable|skipped|omitted|not available)"
+    r"|some (?:\w+ ){0,3}(?:failed|missing|unavailable|could not|were not|omitted|skipped)"
+    r"|timed out .{0,40}(?:partial|incomplete)"
     r"|more (?:results|rows|items) (?:are )?available|unvollständig|incomplet|不完整|一部",
     re.IGNORECASE,
 )
 _TEXT = re.compile(
-    r"[\[(<…][^\n\])>]{0,80}(?:truncated|omitted|skipped|cut off|clipped|could not be (?:read|decoded|loaded))[^\n]{0,60}[\])>…]"
-    r"|^\W{0,4}(?:output|content|response|result|message|text|file|data)s?\b[^\n]{0,40}\btruncated|content truncated\."
+    r"[\[(<…][^\n\])>]{0,80}(?:truncated|omitted|skipped|cut off|clipped|could not be (?:read"
+    r"|decoded|loaded))[^\n]{0,60}[\])>…]"
+    r"|^\W{0,4}(?:output|content|response|result|message|text|file"
+    r"|data)s?\b[^\n]{0,40}\btruncated|content truncated\."
     r"|\btruncated (?:to|at|after|because|due)\b|\.\.\. ?\(?(?:output )?truncated|<response clipped>"
-    r"|\bresults? (?:are|is|may be) (?:incomplete|truncated|partial)|\boutput (?:was |is |has been )?(?:truncated|too long|limited)"
+    r"|\bresults? (?:are|is|may be) (?:incomplete|truncated|partial)|\boutput (?:was |is "
+    r"|has been )?(?:truncated|too long|limited)"
     r"|[\[(]\.\.\. ?\d+ (?:more )?(?:characters|lines|rows|bytes|items|results)[^\n]{0,30}[\])]"
-    r"|\.\.\. ?\d+ more (?:rows|results|items|entries|characters)|[\[(]partial (?:results?|output|content)",
+    r"|\.\.\. ?\d+ more (?:rows|results|items|entries|characters)|[\[(]partial (?:results?"
+    r"|output|content)",
     re.IGNORECASE | re.MULTILINE,
 )
 _OF = re.compile(
-    r"\b(?:showing|displaying|returned|displayed|listing|shown|retrieved|first)\b[^\n\d]{0,30}(\d{1,9})(?: ?(?:-|–|to) ?(\d{1,9}))?"
-    r" (?:results? |rows? |lines? |items? |records? |entries )?(?:of|out of|/) (?:about |a total of |approximately )?(\d{1,9})\b",
+    r"\b(?:showing|displaying|returned|displayed|listing|shown|retrieved"
+    r"|first)\b[^\n\d]{0,30}(\d{1,9})(?: ?(?:-|\u2013|to) ?(\d{1,9}))?"
+    r" (?:results? |rows? |lines? |items? |records? |entries )?(?:of|out of|/) (?:about "
+    r"|a total of |approximately )?(\d{1,9})\b",
     re.IGNORECASE,
 )
-_CUES = ("truncated", "omitted", "skipped", "clipped", "cut off", "incomplete", "partial", " more ", "output", "could not be")
+_CUES = (
+    "truncated",
+    "omitted",
+    "skipped",
+    "clipped",
+    "cut off",
+    "incomplete",
+    "partial",
+    " more ",
+    "output",
+    "could not be",
+)
 ENDS = 400
 """Characters at each end of a text in which it would say that it is cut."""
 
@@ -52,7 +77,7 @@ def _found(rule: str, reason: str, sure: float = 0.9) -> Finding:
 
 
 def of_field(role: Role, key: str, value: Any, body: Mapping[Any, Any], call: ToolCall) -> Finding | None:
-    """Return the mark of incompleteness that a field of a result is; ``role.partial`` names the sort of mark."""
+    """Return the mark of incompleteness that a field is; ``role.partial`` names the sort of mark."""
     sign = role.partial
     if sign == "status":
         return _of_status(role.name, value, body)
@@ -61,7 +86,11 @@ def of_field(role: Role, key: str, value: Any, body: Mapping[Any, Any], call: To
     if value is True:
         return _of_flag(sign, key, body)
     if sign == "next":
-        return _found("next-page", f"{key} is set: a next page is left", 0.8) if _is_pointer(role.name, value, body) else None
+        return (
+            _found("next-page", f"{key} is set: a next page is left", 0.8)
+            if _is_pointer(role.name, value, body)
+            else None
+        )
     if sign == "unprocessed":
         some = isinstance(value, list | Mapping) or (isinstance(value, int) and value > 0)
         return _found("unprocessed", f"{key} is not empty") if some else None
@@ -69,15 +98,25 @@ def of_field(role: Role, key: str, value: Any, body: Mapping[Any, Any], call: To
         return _of_failures(key, value, body, call)
     if sign == "shards":
         failed = value.get("failed") if isinstance(value, Mapping) else 0
-        return _found("shards", "some shards failed", 0.95) if isinstance(failed, int) and failed > 0 else None
+        return (
+            _found("shards", "some shards failed", 0.95) if isinstance(failed, int) and failed > 0 else None
+        )
     if sign == "errors":
-        return _found("errors-beside-data", f"{key} stands beside data") if _beside_data(body, value) else None
+        return (
+            _found("errors-beside-data", f"{key} stands beside data")
+            if _beside_data(body, value, call)
+            else None
+        )
     return _of_note(key, value) if sign == "note" else None
 
 
 def _of_status(name: str, value: Any, body: Mapping[Any, Any]) -> Finding | None:
     if type(value) is str:
-        return _found("status", f"status is {value[:40]}", 0.92) if len(value) < 30 and value.lower().replace(" ", "_") in STATUSES else None
+        return (
+            _found("status", f"status is {value[:40]}", 0.92)
+            if len(value) < 30 and value.lower().replace(" ", "_") in STATUSES
+            else None
+        )
     if type(value) is int and value == 206 and name.startswith("status"):
         asked = any(isinstance(k, str) and snake(k) == "content_range" for k in body)
         return None if asked else _found("status", "HTTP status 206: partial content", 0.8)
@@ -100,18 +139,25 @@ def _is_pointer(name: str, value: Any, body: Mapping[Any, Any]) -> bool:
     if not isinstance(value, str) or value.lower() in ("null", "none", "false"):
         return False
     if name in ("next", "next_page"):
-        return value.startswith(("http", "/")) or (name == "next_page" and any(isinstance(v, list) for v in body.values()))
+        return value.startswith(("http", "/")) or (
+            name == "next_page" and any(isinstance(v, list) for v in body.values())
+        )
     return True
 
 
 def _of_failures(key: str, value: Any, body: Mapping[Any, Any], call: ToolCall) -> Finding | None:
-    if call.effect is not Effect.WRITE or not (isinstance(value, list) or type(value) is int) or not _some_succeeded(body):
+    if (
+        call.effect is not Effect.WRITE
+        or not (isinstance(value, list) or type(value) is int)
+        or not some_succeeded(body)
+    ):
         return None
     count = value if isinstance(value, int) else len(value)
     return _found("failed-items", f"{key} is {count} beside successes") if count > 0 else None
 
 
-def _some_succeeded(body: Mapping[Any, Any]) -> bool:
+def some_succeeded(body: Mapping[Any, Any]) -> bool:
+    """Whether a batch's answer counts or lists something that went well."""
     return any(
         isinstance(key, str)
         and ((type(value) is int and value > 0) or (isinstance(value, list) and bool(value)))
@@ -120,10 +166,12 @@ def _some_succeeded(body: Mapping[Any, Any]) -> bool:
     )
 
 
-def _beside_data(body: Mapping[Any, Any], errors: Any) -> bool:
+def _beside_data(body: Mapping[Any, Any], errors: Any, call: ToolCall) -> bool:
     first = errors[0] if isinstance(errors, list) else errors
     if not isinstance(first, str | Mapping) or not isinstance(errors, list | Mapping):
         return False
+    if call.effect is Effect.WRITE and isinstance(errors, list) and some_succeeded(body):
+        return True
     data = body.get("data")
     if isinstance(data, Mapping | list) and data:
         return True

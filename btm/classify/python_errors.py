@@ -12,55 +12,95 @@ from btm.model import ErrorKind as K
 from btm.model import ToolCall
 
 _FIELD_NAME = re.compile(r"[a-z_][A-Za-z0-9_]{0,60}")
-_INPUT_TITLE = re.compile(r"(?:args|arguments|input|inputs|params|parameters|request|schema|kwargs|query|command|options|form|config|create|update)$", re.IGNORECASE)
-_OUTPUT_TITLE = re.compile(r"response|result|output|reply|answer|payload|envelope|(?:api|dto|resp|out|read|page|body|report)$", re.IGNORECASE)
+_INPUT_TITLE = re.compile(
+    r"(?:args|arguments|input|inputs|params|parameters|request|schema|kwargs|query|command|options"
+    r"|form|config|create|update)$",
+    re.IGNORECASE,
+)
+_OUTPUT_TITLE = re.compile(
+    r"response|result|output|reply|answer|payload|envelope|(?:api|dto|resp|out|read|page|body"
+    r"|report)$",
+    re.IGNORECASE,
+)
 _VALIDATION = re.compile(r"validation errors? for ([^\n]{1,120})")
 _CODE_TOOL = re.compile(r"python|repl|code|exec|script|shell|eval|notebook|run|calc", re.IGNORECASE)
-_NO_ATTRIBUTE = re.compile(r"(?:module|type object|object) .{0,80}has no attribute '(\w{1,80})'|'(\w{1,60})' object has no attribute '(\w{1,80})'")
-_ARGUMENT_MISMATCH = re.compile(r"(\w+)\(\) (?:missing \d+ required|got an unexpected keyword|takes (?:from )?\d+|takes no|got multiple values)")
+_NO_ATTRIBUTE = re.compile(
+    r"(?:module|type object|object) .{0,80}has no attribute '(\w{1,80})'"
+    r"|'(\w{1,60})' object has no attribute '(\w{1,80})'"
+)
+_ARGUMENT_MISMATCH = re.compile(
+    r"(\w+)\(\) (?:missing \d+ required|got an unexpected keyword|takes (?:from )?\d+|takes no"
+    r"|got multiple values)"
+)
 _RESPONSE = re.compile(r"\b(?:response|api|payload|returned|upstream|answer|reply|server)\b", re.IGNORECASE)
 _VALUE_TEXTS = re.compile(
-    r"could not convert|invalid literal|must be in|isoformat|does not match format|unconverted data|math domain|out of range"
-    r"|must be (?:real number|str|int|a string|an integer)|not supported between|unsupported operand|can only concatenate"
-    r"|not JSON serializable|unhashable|expected str|expected string|is not in list|substring not found",
+    r"could not convert|invalid literal|must be in|isoformat|does not match format"
+    r"|unconverted data|math domain|out of range"
+    r"|must be (?:real number|str|int|a string|an integer)|not supported between"
+    r"|unsupported operand|can only concatenate"
+    r"|not JSON serializable|unhashable|expected str|expected string|is not in list"
+    r"|substring not found",
 )
 
 
 def of_python_error(error: BaseException, name: str, text: str, call: ToolCall) -> Finding | None:
     """Return what a built-in or validation exception says, given the call that raised it; None when nothing special."""
-    if name == "KeyError":
-        return _key_error(error, text, call)
-    if name in ("AttributeError", "TypeError"):
-        return _attribute_error(text, call) if name == "AttributeError" else _type_error(text)
     if name == "ValidationError":
         return validation(text, attribute(error, "title"), call)
+    arguments = attribute(error, "args") if name == "KeyError" else None
+    return of_python_text(
+        name, text, call, arguments[0] if type(arguments) is tuple and len(arguments) == 1 else None
+    )
+
+
+def of_python_text(name: str, text: str, call: ToolCall, key: Any) -> Finding | None:
+    """Return what a built-in exception says, by its class name and text; ``key`` is a KeyError's key, if at hand."""
+    if name == "KeyError":
+        return _key_error(text if key is None else key, call)
+    if name == "AttributeError":
+        return _attribute_error(text, call)
+    if name == "TypeError":
+        return _type_error(text)
     if name in ("NameError", "ModuleNotFoundError", "ImportError"):
         return _name_error(name, text, call)
     if name == "IndexError":
         return Finding(K.UNKNOWN, "type:IndexError", "the tool's own code failed", 0.9)
-    if name == "ValueError":
-        return _value_error(text)
-    return None
+    return _value_error(text) if name == "ValueError" else None
 
 
-def _key_error(error: BaseException, text: str, call: ToolCall) -> Finding | None:
-    arguments = attribute(error, "args")
-    key: Any = arguments[0] if type(arguments) is tuple and len(arguments) == 1 else text
+def _key_error(key: Any, call: ToolCall) -> Finding | None:
     if isinstance(key, str):
         key = key[:200].strip("'\"")
-    if key == call.tool:
-        return Finding(K.UNKNOWN_TOOL, "type:KeyError:tool", "the tool's name is not in the registry", EXACT, reached=False)
+    if key and key == call.tool:
+        return Finding(
+            K.UNKNOWN_TOOL,
+            "type:KeyError:tool",
+            "the tool's name is not in the registry",
+            EXACT,
+            reached=False,
+        )
     if isinstance(key, str) and " " in key:
-        return None  # a sentence, not a key: its words decide
+        # A sentence, not a key: its words decide, but for a key that is missing from an answer.
+        if _RESPONSE.search(key):
+            return Finding(K.SCHEMA_DRIFT, "type:KeyError:answer", "the answer lacks a field", 0.8)
+        return None
     if _is_argument_value(key, call.arguments):
-        return Finding(K.NOT_FOUND, "type:KeyError:argument", "a value that was passed is not a known key", 0.9, reached=False)
+        return Finding(
+            K.NOT_FOUND,
+            "type:KeyError:argument",
+            "a value that was passed is not a known key",
+            0.9,
+            reached=False,
+        )
     if isinstance(key, str) and key and sum(c.isdigit() for c in key) < 3 and _FIELD_NAME.fullmatch(key):
         if key in _keys(call.arguments):
             return None
         return Finding(K.SCHEMA_DRIFT, "type:KeyError", f"the answer has no field {key[:60]!r}", 0.8)
     if key in ("", None):
         return None
-    return Finding(K.NOT_FOUND, "type:KeyError:value", "a value, not a field, was looked up in vain", WEAK, reached=False)
+    return Finding(
+        K.NOT_FOUND, "type:KeyError:value", "a value, not a field, was looked up in vain", WEAK, reached=False
+    )
 
 
 def _is_argument_value(key: object, arguments: object) -> bool:
@@ -74,7 +114,11 @@ def _is_argument_value(key: object, arguments: object) -> bool:
 
 def _keys(arguments: object) -> frozenset[str]:
     try:
-        return frozenset(k for k in list(arguments)[:100] if isinstance(k, str)) if isinstance(arguments, Mapping) else frozenset()
+        return (
+            frozenset(k for k in list(arguments)[:100] if isinstance(k, str))
+            if isinstance(arguments, Mapping)
+            else frozenset()
+        )
     except Exception:  # noqa: BLE001 - a foreign mapping may raise from iteration
         return frozenset()
 
@@ -82,7 +126,13 @@ def _keys(arguments: object) -> frozenset[str]:
 def _attribute_error(text: str, call: ToolCall) -> Finding | None:
     found = _NO_ATTRIBUTE.search(text)
     if found and call.tool and (found.group(1) or found.group(3)) == call.tool.rsplit("/", 1)[-1]:
-        return Finding(K.UNKNOWN_TOOL, "type:AttributeError:tool", "there is no function of the tool's name", EXACT, reached=False)
+        return Finding(
+            K.UNKNOWN_TOOL,
+            "type:AttributeError:tool",
+            "there is no function of the tool's name",
+            EXACT,
+            reached=False,
+        )
     if _RESPONSE.search(text):
         return None
     return Finding(K.UNKNOWN, "type:AttributeError", "the tool's own code failed", 0.9)
@@ -90,29 +140,49 @@ def _attribute_error(text: str, call: ToolCall) -> Finding | None:
 
 def _type_error(text: str) -> Finding | None:
     if _ARGUMENT_MISMATCH.search(text):
-        return Finding(K.INVALID_ARGUMENTS, "type:TypeError:arguments", "called with other arguments than it takes", 0.95, reached=False)
+        return Finding(
+            K.INVALID_ARGUMENTS,
+            "type:TypeError:arguments",
+            "called with other arguments than it takes",
+            0.95,
+            reached=False,
+        )
     if "NoneType" in text and not _RESPONSE.search(text):
         return Finding(K.UNKNOWN, "type:TypeError:none", "the tool's own code met None", 0.9)
     if _VALUE_TEXTS.search(text):
-        return Finding(K.INVALID_ARGUMENTS, "type:TypeError", "a value of a type that the tool cannot use", WEAK)
+        return Finding(
+            K.INVALID_ARGUMENTS, "type:TypeError", "a value of a type that the tool cannot use", WEAK
+        )
     return None
 
 
 def _value_error(text: str) -> Finding | None:
     if "values to unpack" in text:
-        return Finding(K.SCHEMA_DRIFT, "type:ValueError:unpack", "the answer has another number of parts", WEAK)
+        return Finding(
+            K.SCHEMA_DRIFT, "type:ValueError:unpack", "the answer has another number of parts", WEAK
+        )
     if _VALUE_TEXTS.search(text):
-        return Finding(K.INVALID_ARGUMENTS, "type:ValueError", "a value that the tool cannot use", 0.9, reached=False)
+        return Finding(
+            K.INVALID_ARGUMENTS, "type:ValueError", "a value that the tool cannot use", 0.9, reached=False
+        )
     return None
 
 
 def _name_error(name: str, text: str, call: ToolCall) -> Finding:
     missing = text.split("'")[1:2]
     if missing and missing[0] == call.tool:
-        return Finding(K.UNKNOWN_TOOL, f"type:{name}:tool", "there is no function of the tool's name", EXACT, reached=False)
+        return Finding(
+            K.UNKNOWN_TOOL,
+            f"type:{name}:tool",
+            "there is no function of the tool's name",
+            EXACT,
+            reached=False,
+        )
     if _CODE_TOOL.search(call.tool[:80]):
         kind = K.INVALID_ARGUMENTS if name == "NameError" else K.NOT_FOUND
-        return Finding(kind, f"type:{name}:code", "the code that was passed names what is not there", 0.8, reached=False)
+        return Finding(
+            kind, f"type:{name}:code", "the code that was passed names what is not there", 0.8, reached=False
+        )
     return Finding(K.UNKNOWN, f"type:{name}", "the tool's own code failed", 0.9)
 
 
@@ -129,13 +199,19 @@ def validation(text: str, title: object, call: ToolCall) -> Finding | None:
     tool = re.sub(r"[\W_]", "", call.tool.rsplit("/", 1)[-1]).lower()
     of_tool = bool(tool) and re.sub(r"[\W_]", "", name).lower().startswith(tool)
     if _INPUT_TITLE.search(name) or "input schema" in name.lower():
-        return Finding(K.INVALID_ARGUMENTS, "validation:input", f"{name[:60]} validates arguments", EXACT, reached=False)
+        return Finding(
+            K.INVALID_ARGUMENTS, "validation:input", f"{name[:60]} validates arguments", EXACT, reached=False
+        )
     if _OUTPUT_TITLE.search(name):
         return Finding(K.SCHEMA_DRIFT, "validation:output", f"{name[:60]} validates an answer", 0.95)
     if of_tool or not _names_argument(text, call.arguments):
         sure = EXACT if of_tool else 0.86
-        return Finding(K.INVALID_ARGUMENTS, "validation", f"{name[:60]} failed validation", sure, reached=False)
-    return Finding(K.INVALID_ARGUMENTS, "validation:argument", f"{name[:60]} names an argument", 0.9, reached=False)
+        return Finding(
+            K.INVALID_ARGUMENTS, "validation", f"{name[:60]} failed validation", sure, reached=False
+        )
+    return Finding(
+        K.INVALID_ARGUMENTS, "validation:argument", f"{name[:60]} names an argument", 0.9, reached=False
+    )
 
 
 def _names_argument(text: str, arguments: object) -> bool:

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from btm import safe
+from btm.classify.finding import names
 
 TEXT_LIMIT = 4_000
 """Characters of an error's text that are looked at, at most."""
@@ -56,18 +57,24 @@ def ends(text: str) -> str:
     return text[: TEXT_LIMIT - 500] + "\n" + text[-500:]
 
 
-@lru_cache(maxsize=1_024)
 def qualified(kind: type) -> tuple[str, str]:
     """Return the root package and the bare name of a class."""
+    return _qualified(kind)
+
+
+@lru_cache(maxsize=1_024)
+def _qualified(kind: type) -> tuple[str, str]:
     name = attribute(kind, "__qualname__")
     module = attribute(kind, "__module__")
     bare = name.rsplit(".", 1)[-1] if isinstance(name, str) else "object"
     return (module.split(".", 1)[0] if isinstance(module, str) else "", bare[:80])
 
 
-FACTS = frozenset(
-    "status_code http_status status http_code code response resp retry_after headers body sqlstate pgcode errno sqlite_errorname returncode"
-    " stderr output smtp_code error error_code reason type title exceptions orig inner_exception".split()
+FACTS = names(
+    "status_code http_status status http_code code response resp retry_after headers body "
+    "sqlstate pgcode errno sqlite_errorname returncode"
+    " stderr output smtp_code error error_code reason type title exceptions orig "
+    "inner_exception"
 )
 """Attributes that libraries share, by which their exceptions say what went wrong."""
 
@@ -80,7 +87,8 @@ def _on_class(kind: type) -> frozenset[str]:
 def facts(error: BaseException) -> dict[str, Any]:
     """Return those of an exception's shared attributes (`FACTS`) that are there and not None."""
     try:
-        names = _on_class(type(error)).union(FACTS.intersection(error.__dict__))
+        kind: type = type(error)
+        names = _on_class(kind).union(FACTS.intersection(error.__dict__))
     except Exception:  # noqa: BLE001 - a foreign class may have a __dict__ that raises, or no hash
         names = FACTS
     found: dict[str, Any] = {}

@@ -26,12 +26,19 @@ def rebuild_exception(record: Mapping[str, Any], _depth: int = 0) -> BaseExcepti
     ``record`` has ``mro`` (qualified class names, the class itself first), ``message``, ``attributes`` (a mapping)
     and ``cause`` (a record or None). Missing or odd entries are left out; nothing raises for them.
     """
-    names = [n for n in _items(record.get("mro")) if isinstance(n, str)] or [str(record.get("type") or "Exception")]
+    names = [n for n in _items(record.get("mro")) if isinstance(n, str)] or [
+        str(record.get("type") or "Exception")
+    ]
     made = _class_of(names)(str(record.get("message") or ""))
     attributes = record.get("attributes")
     if isinstance(attributes, Mapping):
         for name, value in attributes.items():
-            if isinstance(name, str) and name.isidentifier() and not name.startswith("__") and name not in _FORBIDDEN:
+            if (
+                isinstance(name, str)
+                and name.isidentifier()
+                and not name.startswith("__")
+                and name not in _FORBIDDEN
+            ):
                 setattr(made, name, value)
         made.exceptions = _group(attributes.get("exceptions") or record.get("exceptions"), _depth)  # type: ignore[attr-defined]
     for link in ("cause", "context"):

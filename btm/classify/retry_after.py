@@ -39,16 +39,39 @@ _UNIT = {
 }  # fmt: skip
 _AMOUNT = r"\d{1,9}(?:\.\d{1,9})?"
 _PIECE = re.compile(rf"({_AMOUNT})\s?([a-z]{{1,12}}|秒|分钟|分|小时|時間)")
-_SPAN = rf"{_AMOUNT}\s?(?:[a-z]{{1,12}}|秒|分钟|分|小时|時間)(?:,?\s?(?:and )?{_AMOUNT}\s?(?:ms|[hms]|min(?:ute)?s?|sec(?:ond)?s?|hours?)\b){{0,3}}"
+_SHORT_UNIT = r"(?:ms|[hms]|min(?:ute)?s?|sec(?:ond)?s?|hours?)"
+_SPAN = (
+    rf"{_AMOUNT}\s?(?:[a-z]{{1,12}}|秒|分钟|分|小时|時間)"
+    rf"(?:,?\s?(?:and )?{_AMOUNT}\s?{_SHORT_UNIT}\b){{0,3}}"
+)
 _GAP = r"[\s:=\"']{1,5}(?:(?:in|after|for|within|at least|about|approximately|another|dans|en|dentro de)\s+){0,3}"
 _SENTENCE = re.compile(
-    r"(?:(?:try again|retry(?:ing|ed)?|available again|back off|resets?|reset after|call again|try your request again|try later"
-    rf"|r[ée]essaye[zr]|int[ée]ntel[oa](?: de nuevo)?|reintent\w+|versuchen sie es(?: bitte)?|please wait|\bwait|请在|請在){_GAP}({_SPAN})"
+    r"(?:(?:try again|retry(?:ing|ed)?|available again|back off|resets?|reset after|call again"
+    r"|try your request again|try later"
+    r"|r[ée]essaye[zr]|int[ée]ntel[oa](?: de nuevo)?|reintent\w+|versuchen sie es(?: bitte)?"
+    rf"|please wait|\bwait|请在|請在){_GAP}({_SPAN})"
     rf"|retry[-_ ]?after[\"']?\s?[:=]?\s?[\"']?({_SPAN}|{_AMOUNT}(?![\w.])))"
     rf"|retry_?delay[\"']?\s?[:=]\s?[\"']?({_SPAN})|\bin ({_AMOUNT} sekunden) erneut",
     re.IGNORECASE,
 )
-_CUES = ("again", "retry", "wait", "reset", "available", "back", "later", "essay", "intent", "versuchen", "erneut", "请", "請", "后", "後")
+_CUES = (
+    "again",
+    "retry",
+    "wait",
+    "reset",
+    "available",
+    "back",
+    "later",
+    "essay",
+    "intent",
+    "intén",
+    "versuchen",
+    "erneut",
+    "请",
+    "請",
+    "后",
+    "後",
+)
 _LATER = re.compile(rf"({_AMOUNT}\s?(?:秒|分钟|分|小时|時間))(?:钟)?(?:后|後|以降)")
 
 
@@ -112,7 +135,10 @@ def in_headers(headers: Mapping[Any, Any], now: float | None) -> float | None:
     """Return what the headers of an answer ask for; a plain dict's names are compared case-blind, at most 100 are read."""
     if type(headers) is not dict:
         # The libraries' own mappings compare case-blind, and are slow to walk.
-        return next((s for n, scale in _HEADERS.items() if (s := seconds_of(headers.get(n), now, scale)) is not None), None)
+        return next(
+            (s for n, scale in _HEADERS.items() if (s := seconds_of(headers.get(n), now, scale)) is not None),
+            None,
+        )
     for index, name in enumerate(headers):
         if index >= 100:
             break

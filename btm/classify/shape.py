@@ -29,16 +29,16 @@ _NOTHING: Mapping[str, float] = MappingProxyType({})
 
 
 class ShapeRow(NamedTuple):
-    """One row of evidence: at ``path``, a value of ``json_type`` was seen in ``count`` answers among successes.
+    """One row of evidence: at ``path``, a value of ``json_type`` was seen in ``answers`` answers among successes.
 
     The row with ``json_type == ""`` counts the answers in which there was an object at ``path``: the chances that
-    its fields had. ``path`` is dotted from ``$``; lists are folded to ``[]``, keys that are data to ``*``. A count
+    its fields had. ``path`` is dotted from ``$``; lists are folded to ``[]``, keys that are data to ``*``. The number
     is fractional where only some members of a list had the field, and where evidence is decayed.
     """
 
     path: str
     json_type: str
-    count: float
+    answers: float
 
 
 class ShapeVerdict(NamedTuple):
@@ -135,18 +135,22 @@ class ShapeProfile:
         known = self.counts.get(path)
         if known is None:
             return None
-        total = self._total(path)
-        if total < MIN_EVIDENCE:
-            return None
-        usual = max((n, kind) for kind, n in known.items() if kind != OBJECT)[1]
         for kind in kinds:
             if kind == OBJECT or kind in known:
                 continue
-            alike = sum(n for k, n in known.items() if k != OBJECT and _group(k) == _group(kind))
+            # A field that has been null until now says nothing about what it holds when it holds something.
+            told = {k: n for k, n in known.items() if k != OBJECT and (k != "null" or kind == "null")}
+            total = sum(told.values())
+            if total < MIN_EVIDENCE:
+                continue
+            alike = sum(n for k, n in told.items() if _group(k) == _group(kind))
             sure = lower_bound(total - alike, alike)
             if sure >= THRESHOLD:
+                usual = max((n, k) for k, n in told.items())[1]
                 what = ErrorKind.PARTIAL_DATA if kind == "null" else ErrorKind.SCHEMA_DRIFT
-                return ShapeVerdict(what, sure, path, f"{path} is {kind}, and was {usual} in {total:.0f} answers")
+                return ShapeVerdict(
+                    what, sure, path, f"{path} is {kind}, and was {usual} in {total:.0f} answers"
+                )
         return None
 
     def _missing_field(

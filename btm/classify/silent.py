@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from btm.classify import arithmetic, emptiness, expected, partial, plausible, stale
+from btm.classify import arithmetic, emptiness, expected, partial, plausible, stale, sums
 from btm.classify.expectations import Expectations
 from btm.classify.finding import Finding
 from btm.classify.keys import KNOWN, NEW, Role, role_of
@@ -20,7 +20,11 @@ _LIST_HEAD = 8
 
 
 def find(
-    value: Any, call: ToolCall, expectations: Expectations | None, shape: ShapeProfile | None, now: float | None
+    value: Any,
+    call: ToolCall,
+    expectations: Expectations | None,
+    shape: ShapeProfile | None,
+    now: float | None,
 ) -> Finding | None:
     """Return the silent fault that a result shows, or None. ``now`` is epoch seconds, or None when no time is known."""
     if expectations is not None:
@@ -48,7 +52,9 @@ def _in_text(text: str, call: ToolCall) -> Finding | None:
 
 
 def _in_structure(value: Any, call: ToolCall, now: float | None) -> Finding | None:
-    level: list[Any] = [value] if type(value) is dict or isinstance(value, Mapping) else list(value[:_LIST_HEAD])
+    level: list[Any] = (
+        [value] if type(value) is dict or isinstance(value, Mapping) else list(value[:_LIST_HEAD])
+    )
     visited = 0
     for depth in range(_DEPTH):
         below: list[Any] = []
@@ -69,7 +75,9 @@ def _in_structure(value: Any, call: ToolCall, now: float | None) -> Finding | No
     return None
 
 
-def _in_mapping(node: Mapping[Any, Any], call: ToolCall, now: float | None, depth: int, below: list[Any]) -> Finding | None:
+def _in_mapping(
+    node: Mapping[Any, Any], call: ToolCall, now: float | None, depth: int, below: list[Any]
+) -> Finding | None:
     signs: list[tuple[Role, Any, Any]] = []
     for index, (key, value) in enumerate(node.items()):
         if index >= _FIELDS:
@@ -103,11 +111,11 @@ def _of_signs(
             found = plausible.of_field(role, key, value, call)
         if found is not None:
             return found
-        paired = paired or bool(role.partners)
+        paired = paired or bool(role.partners) or role.name.startswith("arrival")
         calculated = calculated or role.sums
-    found = plausible.order(signs, node) if paired else None
+    found = plausible.order(signs, node, call) if paired else None
     if found is None and calculated:
-        found = plausible.sums(signs, node, call)
+        found = sums.of_fields(signs, node, call)
     return found or (plausible.weekday(node) if "date" in node else None)
 
 

@@ -19,25 +19,33 @@ ANY_S = 30 * DAY_S
 """Age beyond which any answer that says as of when it holds is stale."""
 
 _LIVE = re.compile(
-    r"weather|price|quote|rate|forex|currency|traffic|status|current|live|latest|today|now|availab|inventory|stock|sensor|queue|menu"
-    r"|departures?|arrivals?|conditions|temperature|forecast|timetable|of_the_day|score|balance|position|location|track|headline|news"
+    r"weather|price|quote|rate|forex|currency|traffic|status|current|live|latest|today|now"
+    r"|availab|inventory|stock|sensor|queue|menu"
+    r"|departures?|arrivals?|conditions|temperature|forecast|timetable|of_the_day|score|balance"
+    r"|position|location|track|headline|news"
     r"|exchange",
     re.IGNORECASE,
 )
 _PAST = re.compile(
-    r"histor|archiv|past|previous|on_date|report|statement|log|audit|event|created|search|list_|doc|article|page|file|policy|order"
+    r"histor|archiv|past|previous|on_date|report|statement|log|audit|event|created|search|list_"
+    r"|doc|article|page|file|policy|order"
     r"|reservation|user|customer|ticket|issue|commit|message",
     re.IGNORECASE,
 )
 _NOTE = re.compile(
-    r"last[- ]known|(?:data|results?|values?|information|prices?|rates?|feed|response|cache)\b.{0,40}(?:\bstale\b|outdated|out of date"
-    r"|not (?:be )?(?:current|up[- ]to[- ]date)|may be old)|(?:showing|returned|using|served|serving) (?:\w+ ){0,3}(?:cached|stale|old)"
-    r"|live (?:feed|data) (?:is )?unavailable|not been (?:updated|refreshed)|\bstale (?:data|cache|copy|response)|no longer updated"
+    r"last[- ]known|(?:data|results?|values?|information|prices?|rates?|feed|response"
+    r"|cache)\b.{0,40}(?:\bstale\b|outdated|out of date"
+    r"|not (?:be )?(?:current|up[- ]to[- ]date)|may be old)|(?:showing|returned|using|served"
+    r"|serving) (?:\w+ ){0,3}(?:cached|stale|old)"
+    r"|live (?:feed|data) (?:is )?unavailable|not been (?:updated|refreshed)|\bstale (?:data"
+    r"|cache|copy|response)|no longer updated"
     r"|veraltet|périmé|desactualizad|过期数据|缓存数据",
     re.IGNORECASE,
 )
 _WARNING = re.compile(
-    r"^\s*11[0-3]\b|response is stale|revalidation failed|disconnected operation|heuristic expiration", re.IGNORECASE
+    r"^\s*11[0-3]\b|response is stale|revalidation failed|disconnected operation"
+    r"|heuristic expiration",
+    re.IGNORECASE,
 )
 _HEADERS = frozenset({"x_cache", "warning", "cache_control", "etag", "content_type", "date", "via"})
 
@@ -46,7 +54,9 @@ def _found(rule: str, reason: str, sure: float) -> Finding:
     return Finding(K.STALE_DATA, f"stale:{rule}", reason, sure)
 
 
-def of_field(role: Role, key: str, value: Any, body: Mapping[Any, Any], call: ToolCall, now: float | None) -> Finding | None:
+def of_field(
+    role: Role, key: str, value: Any, body: Mapping[Any, Any], call: ToolCall, now: float | None
+) -> Finding | None:
     """Return the mark of staleness that a field is; ages are measured from ``now`` (epoch seconds, or None)."""
     if not value:
         return None
@@ -67,7 +77,11 @@ def of_field(role: Role, key: str, value: Any, body: Mapping[Any, Any], call: To
 def _of_age(value: Any, body: Mapping[Any, Any]) -> Finding | None:
     if not any(isinstance(k, str) and snake(k) in _HEADERS for k in body):
         return None  # the age of somebody, not of an answer
-    age = float(value) if type(value) is int or (isinstance(value, str) and value[:12].isdigit() and len(value) < 12) else 0.0
+    age = (
+        float(value)
+        if type(value) is int or (isinstance(value, str) and value[:12].isdigit() and len(value) < 12)
+        else 0.0
+    )
     return _found("age-header", f"the answer's Age is {age:.0f} s", 0.8) if age > DAY_S else None
 
 

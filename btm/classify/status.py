@@ -65,13 +65,16 @@ _REFINED: dict[int, frozenset[K]] = {
 
 _DIGITS = re.compile(r"[45]\d\d")
 _SIGN = re.compile(
-    r"(?:\bstatus(?:[ _]?code)?|\bhttp(?:/\d(?:\.\d)?)?(?: ?error| status)?!?|\berror(?: code)?|\breturned(?: error)?"
-    r"|\bresponded with(?: http| status)?|\bserver error|\bcode|\banswered(?: with)?|\btoo many|\[|\bstatus:|\bE)"
+    r"(?:\bstatus(?:[ _]?code)?|\bhttp(?:/\d(?:\.\d)?)?(?: ?error| status)?!?|\berror(?: code)?"
+    r"|\breturned(?: error)?"
+    r"|\bresponded with(?: http| status)?|\bserver error|\bcode|\banswered(?: with)?|\btoo many"
+    r"|\[|\bstatus:|\bE)"
     r"[ \t\"'=:(<]{0,3}([45]\d\d)\b(?! ?(?:ms|sec|s\b|%|row|line|char|byte|item|unread|result))",
     re.IGNORECASE,
 )
 _FIRST = re.compile(
-    r"[\s\"'(<\[]{0,3}([45]\d\d)(?:[\])]|\b)[ \t]?(?:[:\-{\[]|(?:client|server) error|[A-Z][A-Za-z_]{2,} ?|$)"
+    r"[\s\"'(<\[]{0,3}([45]\d\d)(?:[\])]|\b)[ \t]?(?:[:\-{\[]|(?:client|server) error"
+    r"|[A-Z][A-Za-z_]{2,} ?|$)"
 )
 
 
@@ -95,13 +98,17 @@ def of_status(status: int, hint: Finding | None) -> Finding:
     if hint is not None and hint.kind is not kind and _may_refine(status, hint):
         return hint._replace(status_code=status, confidence=max(hint.confidence, STATUS - 0.02))
     reached = hint.reached if hint is not None and hint.kind is kind else True
-    return Finding(kind, f"status:{status}", f"HTTP status {status}", STATUS, status_code=status, reached=reached)
+    return Finding(
+        kind, f"status:{status}", f"HTTP status {status}", STATUS, status_code=status, reached=reached
+    )
 
 
 def _may_refine(status: int, hint: Finding) -> bool:
     allowed = _REFINED.get(status, frozenset())
     if hint.kind not in allowed:
         return False
+    if status == 402 and hint.kind is K.PRECONDITION_FAILED:
+        return hint.rule.startswith("code:")  # a declined card; "insufficient balance" is the account's own
     # Loose words are not enough to overrule 400's plain meaning; a code or a firm phrase is.
     return hint.confidence >= CODE or hint.confidence > WEAK or status in (403, 429)
 

@@ -3,29 +3,48 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache
 
-from btm.classify import foreign, numbers, phrases, phrases_caller, retry_after, types
-from btm.classify.codes import of_code
+from btm.classify import numbers, retry_after, types
+from btm.classify.codes import of_code, of_json_rpc
 from btm.classify.finding import DEFAULT, WEAK, Finding
-from btm.classify.phrases import Phrase
+from btm.classify.python_errors import of_python_text
 from btm.classify.status import of_status, status_in
+from btm.classify.wording import EUROPEAN_POSITIONS, PHRASES, asian
 from btm.model import ErrorKind as K
+from btm.model import ToolCall
 
 HEAD, TAIL = 700, 300
 """Characters of a text that rules look at: its beginning, and its end where a traceback names the error."""
 
-_PHRASES: tuple[Phrase, ...] = (
-    phrases.FIRST + foreign.EUROPEAN + phrases.SECOND + phrases.THIRD + phrases_caller.FOURTH
-)
 _WORD = re.compile(r"[^\W_]+(?:[-'/._][^\W_]+)*")
 _JOINT = re.compile(r"[-'/._]")
-_QUOTED = re.compile(r"(?<![\w])'[^'\n]{1,120}'(?![\w])|\"[^\"\n]{1,120}\"|‘[^’\n]{1,120}’|`[^`'\n]{1,120}[`']|https?://[^\s'\")]{1,300}")
-_CLASS = re.compile(
-    r"(?<![\w/])((?:[A-Za-z_]\w{0,40}\.){0,5})([A-Z][A-Za-z]{2,60}(?:Error|Exception|Timeout|Expired|Violation|Refused|Exceeded|Denied|Fault|NotFound)|[A-Z][a-z]+Timeout)(?=$|[\s:('\")\]])"
+_QUOTED = re.compile(
+    r"(?<![\w])'[^'\n]{1,120}'(?![\w])|\"[^\"\n]{1,120}\"|\u2018[^\u2019\n]{1,120}\u2019|`[^`'\n]{1,120}[`']"
+    r"|https?://[^\s'\")]{1,300}"
 )
-_CLASS_ENDINGS = ("Error", "Exception", "Timeout", "Expired", "Violation", "Refused", "Exceeded", "Denied", "Fault", "NotFound")
-_EXIT = re.compile(r"(?:exit(?:ed with)?(?: code| status)?|return(?:ed)?(?: non-zero exit status| code)?|rc)[ =:]{0,3}(-?\d{1,3})\b", re.IGNORECASE)
+_CLASS = re.compile(
+    r"(?<![\w/])((?:[A-Za-z_]\w{0,40}\.){0,5})([A-Z][A-Za-z]{2,60}(?:Error|Exception|Timeout"
+    r"|Expired|Violation|Refused|Exceeded|Denied|Fault|NotFound)|[A-Z][a-z]+Timeout)(?=$"
+    r"|[\s:('\")\]])"
+)
+_CLASS_ENDINGS = (
+    "Error",
+    "Exception",
+    "Timeout",
+    "Expired",
+    "Violation",
+    "Refused",
+    "Exceeded",
+    "Denied",
+    "Fault",
+    "NotFound",
+)
+_EXIT = re.compile(
+    r"(?:exit(?:ed with)?(?: code| status)?|return(?:ed)?(?: non-zero exit status| code)?"
+    r"|rc)[ =:]{0,3}(-?\d{1,3})\b",
+    re.IGNORECASE,
+)
 _MYSQL_ARGS = re.compile(r"\((\d{4}), ?[\"']")
 _MYSQL = re.compile(r"\berror (\d{4}) \(\w{5}\)", re.IGNORECASE)
 _RPC = re.compile(r"(?:mcp|json-?rpc|rpc)? ?error:? ?\(?(-32\d{3})\b", re.IGNORECASE)
@@ -35,16 +54,27 @@ _CODES = (  # each with a piece of text that it needs: most texts have none
     ("code E", re.compile(r"code (E[A-Z]{3,20})\b")),
     ("StatusCode.", re.compile(r"StatusCode\.(\w+)")),
     ("_", re.compile(r"(?<![A-Z_])([A-Z]{4,20}(?:_[A-Z]{2,20}){1,4})(?![A-Z_a-z])")),
+    (" E", re.compile(r" (E[A-Z]{5,15})(?![A-Za-z_])")),
     (": ", re.compile(r"(?<![A-Za-z])(E[A-Z]{4,15}):")),
 )
-_BRACKET_ERRNO = re.compile(r"\[(?:Win)?Err(?:no|or) (-?\d{1,3})\]|\berrno[ =:]{1,3}(-?\d{1,3})\b", re.IGNORECASE)
+_BRACKET_ERRNO = re.compile(
+    r"\[(?:Win)?Err(?:no|or) (-?\d{1,3})\]|\berrno[ =:]{1,3}(-?\d{1,3})\b", re.IGNORECASE
+)
+_PYTHON = re.compile(
+    r"(?:^|\n)(?:[\w.]{1,60}: )?(KeyError|IndexError|AttributeError|TypeError|NameError"
+    r"|ModuleNotFoundError|ImportError): ([^\n]{1,300})"
+)
 _PER_MINUTE = re.compile(r"(?:per|/) ?(?:\d+ )?(?:second|minute|hour|min|sec)\b")
-_PREFIX = re.compile(r"error (?:executing|invoking|calling|running|in) (?:tool |function |command |action |query )?[\w./'\"-]{1,60}:\s*", re.IGNORECASE)
+_PREFIX = re.compile(
+    r"error (?:executing|invoking|calling|running|in) (?:tool |function |command |action "
+    r"|query )?[\w./'\"-]{1,60}:\s*",
+    re.IGNORECASE,
+)
 
 
 def _index() -> dict[str, tuple[int, ...]]:
     found: dict[str, list[int]] = {}
-    for position, phrase in enumerate(_PHRASES):
+    for position, phrase in enumerate(PHRASES):
         for word in phrase.triggers.split():
             found.setdefault(word, []).append(position)
     return {word: tuple(positions) for word, positions in found.items()}
@@ -53,10 +83,10 @@ def _index() -> dict[str, tuple[int, ...]]:
 _BY_WORD = _index()
 
 
-@lru_cache(maxsize=None)
+@cache
 def _pattern(position: int) -> re.Pattern[str]:
     # Compiled at first use: most texts need few of them, and an import should not pay for all.
-    return re.compile(_PHRASES[position].pattern)
+    return re.compile(PHRASES[position].pattern)
 
 
 def trim(text: str) -> str:
@@ -73,14 +103,27 @@ def _words(low: str) -> set[str]:
 
 def phrase_in(low: str) -> Finding | None:
     """Return what the first phrase (in the order of the table) in a lower-cased text says."""
+    return _first_of(sorted(_candidates(low)), low)
+
+
+def european_phrase_in(low: str) -> Finding | None:
+    """Return what the first German, French or Spanish phrase in a lower-cased text says."""
+    return _first_of(sorted(p for p in _candidates(low) if p in EUROPEAN_POSITIONS), low)
+
+
+def _candidates(low: str) -> set[int]:
     positions: set[int] = set()
     for word in _words(low):
         found = _BY_WORD.get(word)
         if found:
             positions.update(found)
-    for position in sorted(positions):
+    return positions
+
+
+def _first_of(positions: list[int], low: str) -> Finding | None:
+    for position in positions:
         if _pattern(position).search(low):
-            phrase = _PHRASES[position]
+            phrase = PHRASES[position]
             word = phrase.triggers.split(" ", 1)[0]
             return Finding(
                 phrase.kind, f"text:{phrase.kind}:{word}", f"the text speaks of {phrase.kind.replace('_', ' ')} ({word})",
@@ -94,17 +137,19 @@ def unquoted(text: str) -> str:
     return _QUOTED.sub(" ", text)
 
 
-def _in_words(text: str) -> Finding | None:
-    if foreign.has_ideographs(text):
-        asian = foreign.in_asian_text(text)
-        if asian is not None:
-            return asian
+def _in_words(text: str, status: int | None) -> Finding | None:
+    if asian.has_ideographs(text):
+        said = asian.in_asian_text(text)
+        if said is not None:
+            return said
     low = text.lower()
     bare = unquoted(low)
     found = phrase_in(bare)
     if found is not None and found.kind is K.QUOTA_EXHAUSTED and _PER_MINUTE.search(low):
         return found._replace(kind=K.RATE_LIMIT, reason="a quota of requests per second, minute or hour")
-    if bare != low and (found is None or found.confidence <= WEAK):
+    quoted = bare != low and (status is None or "{" in text)
+    if quoted and (found is None or found.confidence <= WEAK):
+        # Nothing but the quoted piece tells. Where there is a status and no body, that tells enough.
         return phrase_in(low) or found
     return found
 
@@ -162,7 +207,7 @@ def exit_code_in(text: str) -> int | None:
     return int(found.group(1)) if found else None
 
 
-def of_error_text(text: str, now: float | None = None) -> Finding | None:
+def of_error_text(text: str) -> Finding | None:
     """Return what an error text tells, or None when it only says that something failed.
 
     A status in the text and its words are read together; a fixed code outranks both unless it is broad.
@@ -171,17 +216,22 @@ def of_error_text(text: str, now: float | None = None) -> Finding | None:
     more = text.find("\nFor ")
     if more > 0:  # where to read on: a page about errors in general
         text = text[:more]
+    python = _PYTHON.search(text)
+    if python is not None:
+        said = of_python_text(python.group(1), python.group(2), ToolCall(""), None)
+        if said is not None:
+            return said
     prefix = _PREFIX.match(text)
     if prefix is not None and prefix.end() < len(text):
         text = text[prefix.end() :]
-    words = _in_words(text)
+    status = status_in(text)
+    words = _in_words(text, status)
     named = _in_classes(text)
     fixed = _in_numbers(text)
     best = words
     for other in (named, fixed):
         if other is not None and (best is None or other.confidence > best.confidence):
             best = other
-    status = status_in(text)
     if status is not None:
         best = of_status(status, best)
     if best is None or best.confidence <= WEAK:
@@ -195,15 +245,15 @@ def of_error_text(text: str, now: float | None = None) -> Finding | None:
 def rate_or_quota(found: Finding) -> Finding:
     """A quota that is free again within the hour is a rate limit."""
     if found.kind is K.QUOTA_EXHAUSTED and found.retry_after_s is not None and found.retry_after_s < 3_600:
-        return found._replace(kind=K.RATE_LIMIT, reason=f"{found.reason}, free again in {found.retry_after_s:g} s")
+        return found._replace(
+            kind=K.RATE_LIMIT, reason=f"{found.reason}, free again in {found.retry_after_s:g} s"
+        )
     return found
 
 
 def _weak_numbers(text: str, best: Finding | None) -> Finding | None:
     rpc = _RPC.search(text)
     if rpc:
-        from btm.classify.codes import of_json_rpc
-
         known = of_json_rpc(int(rpc.group(1)))
         if known and (best is None or known.confidence > best.confidence):
             best = known

@@ -15,107 +15,128 @@ from btm.classify.finding import DEFAULT, EXACT, WEAK
 from btm.model import ErrorKind as K
 
 _FIRM: dict[K, str] = {
-    K.TIMEOUT: """Timeout ReadTimeout WriteTimeout ConnectTimeout PoolTimeout TimeoutException TimeoutError TimeoutExpired
-        APITimeoutError ConnectTimeoutError ReadTimeoutError ServerTimeoutError SocketTimeoutError
-        ConnectionTimeoutError ConnectionTimeout DeadlineExceeded GatewayTimeout NetworkTimeout ExecutionTimeout
-        WTimeoutError LockTimeout ServiceRequestTimeoutError ServiceResponseTimeoutError KafkaTimeoutError
-        QueryCanceledError SoftTimeLimitExceeded TimeLimitExceeded CommandTimedOut
-        ToolTimeoutError QueryTimeout socket.timeout nats.TimeoutError""",
-    K.RATE_LIMIT: """RateLimitError TooManyRequests RateLimitExceededException RateLimitExceeded RateLimited Throttled
-        ThrottlingException ProvisionedThroughputExceededException TooManyRequestsException SlowDown FloodWait
-        FloodWaitError TooManyRequestsError""",
+    K.TIMEOUT: """Timeout ReadTimeout WriteTimeout ConnectTimeout PoolTimeout TimeoutException
+        TimeoutError TimeoutExpired APITimeoutError ConnectTimeoutError ReadTimeoutError
+        ServerTimeoutError SocketTimeoutError ConnectionTimeoutError ConnectionTimeout DeadlineExceeded
+        GatewayTimeout NetworkTimeout ExecutionTimeout WTimeoutError LockTimeout
+        ServiceRequestTimeoutError ServiceResponseTimeoutError KafkaTimeoutError QueryCanceledError
+        SoftTimeLimitExceeded TimeLimitExceeded CommandTimedOut ToolTimeoutError QueryTimeout
+        socket.timeout nats.TimeoutError""",
+    K.RATE_LIMIT: """RateLimitError TooManyRequests RateLimitExceededException RateLimitExceeded
+        RateLimited Throttled ThrottlingException ProvisionedThroughputExceededException
+        TooManyRequestsException SlowDown FloodWait FloodWaitError TooManyRequestsError""",
     K.SERVER_ERROR: """BrokenProcessPool BrokenThreadPool InternalServerError MemoryError BadGateway DataLoss
         WorkerLostError SystemError ServerError""",
-    K.UNAVAILABLE: """ConnectError ConnectionRefusedError ConnectionResetError BrokenPipeError ConnectionAbortedError
-        ServiceUnavailable ServiceUnavailableError OverloadedError EndpointConnectionError ConnectionClosedError
-        ConnectionClosedOK ServerDisconnectedError ClientConnectorDNSError
-        RemoteDisconnected BusyLoadingError ClusterDownError MasterDownError AutoReconnect NotPrimaryError
-        ServerSelectionTimeoutError NoValidConnectionsError SMTPServerDisconnected SMTPConnectError SMTPHeloError
-        NameResolutionError NewConnectionError NoBrokersAvailable gaierror herror CannotConnectNow
-        TooManyConnections TooManyConnectionsError DeadlockDetected DeadlockDetectedError SerializationFailure
-        SerializationError LockNotAvailable LockNotAvailableError BusyResourceError MaxConnectionsError
-        CannotConnectNowError AdminShutdown ProxyConnectionError SSLEOFError SSLZeroReturnError
-        ConnectionDoesNotExistError AMQPConnectionError StreamLostError BlockingIOError DisconnectionError
-        ClosedResourceError BrokenResourceError ReadOnlyError BrokerUnavailable ClientConnectorDNSError""",
+    K.UNAVAILABLE: """ConnectError ConnectionRefusedError ConnectionResetError BrokenPipeError
+        ConnectionAbortedError ServiceUnavailable ServiceUnavailableError OverloadedError
+        EndpointConnectionError ConnectionClosedError ConnectionClosedOK ServerDisconnectedError
+        ClientConnectorDNSError RemoteDisconnected BusyLoadingError ClusterDownError MasterDownError
+        AutoReconnect NotPrimaryError ServerSelectionTimeoutError NoValidConnectionsError
+        SMTPServerDisconnected SMTPConnectError SMTPHeloError NameResolutionError NewConnectionError
+        NoBrokersAvailable gaierror herror CannotConnectNow TooManyConnections TooManyConnectionsError
+        DeadlockDetected DeadlockDetectedError SerializationFailure SerializationError LockNotAvailable
+        LockNotAvailableError BusyResourceError MaxConnectionsError CannotConnectNowError AdminShutdown
+        ProxyConnectionError SSLEOFError SSLZeroReturnError ConnectionDoesNotExistError
+        AMQPConnectionError StreamLostError BlockingIOError DisconnectionError ClosedResourceError
+        BrokenResourceError ReadOnlyError BrokerUnavailable ClientConnectorDNSError""",
     K.MALFORMED: """JSONDecodeError ContentTypeError ClientPayloadError ContentDecodingError DecodingError
-        UnicodeDecodeError BadZipFile BadGzipFile ScannerError ParserError ExpatError XMLSyntaxError TOMLDecodeError
-        IncompleteRead IncompleteReadError BadStatusLine ContentTooShortError UnpicklingError ParseError
-        UnidentifiedImageError ResponseStreamingError InvalidChunkLength DecodeError PdfReadError PdfStreamError
-        LineTooLong InvalidPayloadData ChecksumError ResponseParserError EmptyDataError csv.Error zlib.error
-        LZMAError yaml.YAMLError YAMLError struct.error tarfile.ReadError ComposerError ConstructorError
-        FlexibleChecksumError RepresenterError InvalidHeaderDeferred""",
-    K.AUTH_ERROR: """PermissionError PermissionDenied PermissionDeniedError AuthenticationError AuthenticationException
-        NoPermissionError ClientAuthenticationError NoCredentialsError PartialCredentialsError CredentialUnavailableError
-        BadCredentialsException SMTPAuthenticationError InsufficientPrivilege InsufficientPrivilegeError Unauthenticated
-        Unauthorized UnauthorizedError Forbidden ForbiddenError RefreshError DefaultCredentialsError
-        AuthenticationWrongNumberOfArgsError AuthorizationError AuthorizationException BadHostKeyException
-        PasswordRequiredException InvalidPassword InvalidPasswordError InvalidAuthorizationSpecification
-        TwoFactorException UnauthorizedSSOTokenError SSOTokenLoadError TokenRetrievalError CredentialRetrievalError
+        UnicodeDecodeError BadZipFile BadGzipFile ScannerError ParserError ExpatError XMLSyntaxError
+        TOMLDecodeError IncompleteRead IncompleteReadError BadStatusLine ContentTooShortError
+        UnpicklingError ParseError UnidentifiedImageError ResponseStreamingError InvalidChunkLength
+        DecodeError PdfReadError PdfStreamError LineTooLong InvalidPayloadData ChecksumError
+        ResponseParserError EmptyDataError csv.Error zlib.error LZMAError yaml.YAMLError YAMLError
+        struct.error tarfile.ReadError ComposerError ConstructorError FlexibleChecksumError
+        RepresenterError InvalidHeaderDeferred""",
+    K.AUTH_ERROR: """PermissionError PermissionDenied PermissionDeniedError AuthenticationError
+        AuthenticationException NoPermissionError ClientAuthenticationError NoCredentialsError
+        PartialCredentialsError CredentialUnavailableError BadCredentialsException SMTPAuthenticationError
+        InsufficientPrivilege InsufficientPrivilegeError Unauthenticated Unauthorized UnauthorizedError
+        Forbidden ForbiddenError RefreshError DefaultCredentialsError AuthenticationWrongNumberOfArgsError
+        AuthorizationError AuthorizationException BadHostKeyException PasswordRequiredException
+        InvalidPassword InvalidPasswordError InvalidAuthorizationSpecification TwoFactorException
+        UnauthorizedSSOTokenError SSOTokenLoadError TokenRetrievalError CredentialRetrievalError
         ProfileNotFound SSLCertVerificationError CertificateError ClientConnectorCertificateError
-        ExpiredSignatureError InvalidSignatureError InvalidTokenError SignatureVerificationError NotAuthenticated
-        AuthenticationFailed TokenExpiredError InvalidGrantError AccessDenied AuthorizationFailure AccessDeniedException
-        InvalidAuthorizationSpecificationError OAuth2Error ExpiredTokenError UnauthorizedException""",
-    K.QUOTA_EXHAUSTED: "QuotaExceeded QuotaExceededError InsufficientQuotaError BudgetExceededError DiskFull DiskFullError",
-    K.SCHEMA_DRIFT: """APIResponseValidationError Gone GoneError MethodNotImplemented NoSuchMethod UnknownApiVersion
-        ResponseValidationError BadAttributeException MethodNotAllowed""",
-    K.NOT_FOUND: """FileNotFoundError NotFoundError NotFound NotFoundException ResourceNotFoundError ResourceNotFoundException
-        NoSuchKey NoSuchBucket UndefinedTable UndefinedTableError UndefinedColumn UndefinedColumnError UndefinedObject
-        UndefinedObjectError InvalidCatalogName InvalidCatalogNameError InvalidSchemaName ObjectDoesNotExist DoesNotExist
-        UnknownObjectException NoSuchTableError NoResultFound NoSuchModuleError ProcessLookupError UnknownTopicOrPartitionError
-        Http404 NoScriptError NoSuchEntityException NodeNotFound NoNode NoSuchElementException TemplateNotFound
-        EntityNotFound NoSuchOptionError NoSectionError NoOptionError ZoneInfoNotFoundError CursorNotFound
-        NetworkXNoPath HasNoPath""",
-    K.UNKNOWN_TOOL: "ToolNotFoundError UnknownToolError NotRegistered ToolNotFound NoSuchToolError InvalidToolError",
-    K.PRECONDITION_FAILED: """FileExistsError UniqueViolation UniqueViolationError ForeignKeyViolation ForeignKeyViolationError
-        CheckViolation CheckViolationError ExclusionViolation ExclusionViolationError RestrictViolation DuplicateTable
-        DuplicateTableError DuplicateObject DuplicateObjectError DuplicateColumn DuplicateDatabase DuplicateKeyError
-        AlreadyExists Conflict ConflictError ResourceExistsError ResourceModifiedError StaleDataError WatchError
-        ConditionalCheckFailedException FailedPrecondition ObjectInUse ObjectInUseError ObjectNotInPrerequisiteState
-        InFailedSqlTransaction InFailedSQLTransactionError ReadOnlySqlTransaction ReadOnlySQLTransactionError CardError
-        PendingRollbackError LockNotOwnedError NodeExists TransactionCanceledException BucketAlreadyExists
-        BucketAlreadyOwnedByYou PreconditionFailed ResourceInUseException ProtectedError RestrictedError Locked""",
-    K.INVALID_ARGUMENTS: """ParamValidationError ToolInvocationError UnprocessableEntityError UnprocessableEntity DataError
-        InvalidTextRepresentation InvalidTextRepresentationError SyntaxError PostgresSyntaxError NotNullViolation
-        NotNullViolationError NumericValueOutOfRange DatatypeMismatch AmbiguousColumn InvalidDatetimeFormat
-        DatetimeFieldOverflow DivisionByZero UndefinedFunction UndefinedFunctionError StringDataRightTruncation
-        InvalidArgument OutOfRange IsADirectoryError NotADirectoryError UnsupportedProtocol InvalidURL InvalidUrl
-        InvalidUrlClientError NonHttpUrlClientError MissingSchema InvalidSchema InvalidHeader URLRequired LocationParseError
+        ExpiredSignatureError InvalidSignatureError InvalidTokenError SignatureVerificationError
+        NotAuthenticated AuthenticationFailed TokenExpiredError InvalidGrantError AccessDenied
+        AuthorizationFailure AccessDeniedException InvalidAuthorizationSpecificationError OAuth2Error
+        ExpiredTokenError UnauthorizedException""",
+    K.QUOTA_EXHAUSTED:
+        "QuotaExceeded QuotaExceededError InsufficientQuotaError BudgetExceededError DiskFull "
+        "DiskFullError",
+    K.SCHEMA_DRIFT: """APIResponseValidationError Gone GoneError MethodNotImplemented NoSuchMethod
+        UnknownApiVersion ResponseValidationError BadAttributeException MethodNotAllowed""",
+    K.NOT_FOUND: """FileNotFoundError NotFoundError NotFound NotFoundException ResourceNotFoundError
+        ResourceNotFoundException NoSuchKey NoSuchBucket UndefinedTable UndefinedTableError
+        UndefinedColumn UndefinedColumnError UndefinedObject UndefinedObjectError InvalidCatalogName
+        InvalidCatalogNameError InvalidSchemaName ObjectDoesNotExist DoesNotExist UnknownObjectException
+        NoSuchTableError NoResultFound NoSuchModuleError ProcessLookupError UnknownTopicOrPartitionError
+        Http404 NoScriptError NoSuchEntityException NodeNotFound NoNode NoSuchElementException
+        TemplateNotFound EntityNotFound NoSuchOptionError NoSectionError NoOptionError
+        ZoneInfoNotFoundError CursorNotFound NetworkXNoPath HasNoPath""",
+    K.UNKNOWN_TOOL:
+        "ToolNotFoundError UnknownToolError NotRegistered ToolNotFound NoSuchToolError "
+        "InvalidToolError",
+    K.PRECONDITION_FAILED: """FileExistsError UniqueViolation UniqueViolationError ForeignKeyViolation
+        ForeignKeyViolationError CheckViolation CheckViolationError ExclusionViolation
+        ExclusionViolationError RestrictViolation DuplicateTable DuplicateTableError DuplicateObject
+        DuplicateObjectError DuplicateColumn DuplicateDatabase DuplicateKeyError AlreadyExists Conflict
+        ConflictError ResourceExistsError ResourceModifiedError StaleDataError WatchError
+        ConditionalCheckFailedException FailedPrecondition ObjectInUse ObjectInUseError
+        ObjectNotInPrerequisiteState InFailedSqlTransaction InFailedSQLTransactionError
+        ReadOnlySqlTransaction ReadOnlySQLTransactionError CardError PendingRollbackError
+        LockNotOwnedError NodeExists TransactionCanceledException BucketAlreadyExists
+        BucketAlreadyOwnedByYou PreconditionFailed ResourceInUseException ProtectedError RestrictedError
+        Locked""",
+    K.INVALID_ARGUMENTS: """ParamValidationError ToolInvocationError UnprocessableEntityError
+        UnprocessableEntity DataError InvalidTextRepresentation InvalidTextRepresentationError SyntaxError
+        PostgresSyntaxError NotNullViolation NotNullViolationError NumericValueOutOfRange DatatypeMismatch
+        AmbiguousColumn InvalidDatetimeFormat DatetimeFieldOverflow DivisionByZero UndefinedFunction
+        UndefinedFunctionError StringDataRightTruncation InvalidArgument OutOfRange IsADirectoryError
+        NotADirectoryError UnsupportedProtocol InvalidURL InvalidUrl InvalidUrlClientError
+        NonHttpUrlClientError MissingSchema InvalidSchema InvalidHeader URLRequired LocationParseError
         LocationValueError LocalProtocolError UnicodeEncodeError ZeroDivisionError OverflowError
-        InvalidOperation IndentationError TabError PatternError NoRegionError InvalidDocument DocumentTooLarge InvalidName
-        InvalidURI InvalidId InvalidBSON BadParameter BadOptionUsage NoSuchOption MissingParameter UsageError
-        ArgumentTypeError ArgumentError SameFileError DateParseError InvalidRegionError UnknownServiceError
-        UnknownKeyError MissingParametersError RequestError400 InvalidSQLStatementNameError InvalidArgumentError
-        GroupingError WrongObjectType AmbiguousFunction InvalidTextFormat re.error InvalidEndpointDiscoveryConfigurationError
-        DatatypeMismatchError AmbiguousColumnError ObjectNotExecutableError MultipleResultsFound StringDataRightTruncationError
-        NumericValueOutOfRangeError DivisionByZeroError CardinalityViolation CardinalityViolationError""",
+        InvalidOperation IndentationError TabError PatternError NoRegionError InvalidDocument
+        DocumentTooLarge InvalidName InvalidURI InvalidId InvalidBSON BadParameter BadOptionUsage
+        NoSuchOption MissingParameter UsageError ArgumentTypeError ArgumentError SameFileError
+        DateParseError InvalidRegionError UnknownServiceError UnknownKeyError MissingParametersError
+        RequestError400 InvalidSQLStatementNameError InvalidArgumentError GroupingError WrongObjectType
+        AmbiguousFunction InvalidTextFormat re.error InvalidEndpointDiscoveryConfigurationError
+        DatatypeMismatchError AmbiguousColumnError ObjectNotExecutableError MultipleResultsFound
+        StringDataRightTruncationError NumericValueOutOfRangeError DivisionByZeroError
+        CardinalityViolation CardinalityViolationError""",
 }  # fmt: skip
 _LOOSE: dict[K, str] = {
-    K.UNAVAILABLE: """ConnectionError NetworkError TransportError APIConnectionError OperationalError ClientConnectionError
-        ClientConnectorError ClientOSError ReadError WriteError CloseError ProxyError MaxRetryError ProtocolError
-        RemoteProtocolError HTTPClientError InterfaceError ConnectionFailure URLError SSLError SSLSyscallError ServiceRequestError
-        ServiceResponseError WebSocketException ConnectionClosed SSHException InvalidHandshake DNSError ChannelException
-        ConnectionInterrupted EndOfStream ServerConnectionError QueueFull ClientConnectorSSLError error_temp CommunicationError
-        ConnectionException ConnectionExceptionError PostgresConnectionError PoolError
-        CouldNotConnectError NoHostAvailable""",
-    K.SERVER_ERROR: "InternalError APIError ServerErrorException TooManyRedirects SSLWantReadError InternalErrorException",
-    K.INVALID_ARGUMENTS: """ValidationError BadRequestError BadRequest InvalidRequestError ProgrammingError RequestError
-        NotSupportedError ValidationException RequestValidationError FieldError StatementError CompileError InvalidParams
-        BadRequestException ClickException SchemaError InvalidParameterError HTTPValidationError SerializationTypeError
-        binascii.Error""",
-    K.PRECONDITION_FAILED: "IntegrityError ReadOnlyTransaction RaiseException IdempotencyError LockError ResourceNotReadyError",
+    K.UNAVAILABLE: """ConnectionError NetworkError TransportError APIConnectionError OperationalError
+        ClientConnectionError ClientConnectorError ClientOSError ReadError WriteError CloseError
+        ProxyError MaxRetryError ProtocolError RemoteProtocolError HTTPClientError InterfaceError
+        ConnectionFailure URLError SSLError SSLSyscallError ServiceRequestError ServiceResponseError
+        WebSocketException ConnectionClosed SSHException InvalidHandshake DNSError ChannelException
+        ConnectionInterrupted EndOfStream ServerConnectionError QueueFull ClientConnectorSSLError
+        error_temp CommunicationError ConnectionException ConnectionExceptionError PostgresConnectionError
+        PoolError CouldNotConnectError NoHostAvailable""",
+    K.SERVER_ERROR: "InternalError APIError ServerErrorException TooManyRedirects SSLWantReadError "
+    "InternalErrorException",
+    K.INVALID_ARGUMENTS: """ValidationError BadRequestError BadRequest InvalidRequestError
+        ProgrammingError RequestError NotSupportedError ValidationException RequestValidationError
+        FieldError StatementError CompileError InvalidParams BadRequestException ClickException
+        SchemaError InvalidParameterError HTTPValidationError SerializationTypeError binascii.Error""",
+    K.PRECONDITION_FAILED: "IntegrityError ReadOnlyTransaction RaiseException IdempotencyError LockError "
+    "ResourceNotReadyError",
     K.MALFORMED: "OutputParserException DatabaseDecodeError StreamError",
     K.TIMEOUT: "WaiterError LockWaitTimeout",
     K.RATE_LIMIT: "ResourceExhausted",
     K.NOT_FOUND: "NoSuchColumnError ModelNotFound UnknownModelError",
-    K.UNKNOWN: """Exception BaseException RuntimeError LookupError ArithmeticError OSError IOError EnvironmentError
-        BufferError Warning ToolException ToolError ToolExecutionError AttributeError NameError UnboundLocalError
-        ImportError ModuleNotFoundError AssertionError StopIteration StopAsyncIteration NotImplementedError
-        RecursionError EOFError IndexError KeyError TypeError ValueError UnicodeError CancelledError KeyboardInterrupt SystemExit
-        GeneratorExit ExceptionGroup BaseExceptionGroup HTTPError HTTPStatusError ClientError APIStatusError
-        ClientResponseError HttpError HttpResponseError ApiException RpcError McpError MCPError GoogleAPICallError
-        GoogleAPIError BotoCoreError StripeError GithubException PyMongoError RedisError ResponseError SMTPException
-        OperationFailure DatabaseError SubprocessError CalledProcessError RetryError Error LangChainException OpenAIError
-        AnthropicError PydanticUserError DetachedInstanceError GraphRecursionError SQLAlchemyError DBAPIError""",
+    K.UNKNOWN: """Exception BaseException RuntimeError LookupError ArithmeticError OSError IOError
+        EnvironmentError BufferError Warning ToolException ToolError ToolExecutionError AttributeError
+        NameError UnboundLocalError ImportError ModuleNotFoundError AssertionError StopIteration
+        StopAsyncIteration NotImplementedError RecursionError EOFError IndexError KeyError TypeError
+        ValueError UnicodeError CancelledError KeyboardInterrupt SystemExit GeneratorExit ExceptionGroup
+        BaseExceptionGroup HTTPError HTTPStatusError ClientError APIStatusError ClientResponseError
+        HttpError HttpResponseError ApiException RpcError McpError MCPError GoogleAPICallError
+        GoogleAPIError BotoCoreError StripeError GithubException PyMongoError RedisError ResponseError
+        SMTPException OperationFailure DatabaseError SubprocessError CalledProcessError RetryError Error
+        LangChainException OpenAIError AnthropicError PydanticUserError DetachedInstanceError
+        GraphRecursionError SQLAlchemyError DBAPIError""",
 }
 _ELSEWHERE: dict[str, tuple[K, float]] = {
     "redis.ConnectionError": (K.UNAVAILABLE, 0.8),
@@ -148,9 +169,12 @@ _ELSEWHERE: dict[str, tuple[K, float]] = {
 }
 # A class that starts like this never reached the place where a write would have happened.
 _NOT_REACHED = re.compile(
-    r"Connect(?:ion)?(?:Timeout|Refused)|^ConnectError|PoolTimeout|NewConnection|NameResolution|gaierror|herror"
-    r"|ClientConnector|EndpointConnection|ServerSelection|TooManyConn|MaxConn|NoBrokers|NoValidConn|SMTPConnect"
-    r"|CannotConnect|BusyLoading|LockNotAvail|Deadlock|Serializ|BusyResource|BlockingIO|ProxyConn|InvalidU"
+    r"Connect(?:ion)?(?:Timeout|Refused)|^ConnectError|PoolTimeout|NewConnection|NameResolution"
+    r"|gaierror|herror"
+    r"|ClientConnector|EndpointConnection|ServerSelection|TooManyConn|MaxConn|NoBrokers"
+    r"|NoValidConn|SMTPConnect"
+    r"|CannotConnect|BusyLoading|LockNotAvail|Deadlock|Serializ|BusyResource|BlockingIO"
+    r"|ProxyConn|InvalidU"
 )
 _CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 

@@ -143,7 +143,8 @@ def show_demo(demo: Demo) -> None:
         _tell(demo.story)
     if demo.context is not None:
         _heading(f"What a model would be told about it now (about {demo.context.tokens} tokens)")
-        _say(demo.context.text)
+        # As it stands: a line that is broken here would not be the line that a model gets.
+        console().print(Text(demo.context.text), soft_wrap=True)
     _heading("What was learned: the five numbers with most evidence")
     for key, belief in demo.strongest:
         _posterior(key, belief)

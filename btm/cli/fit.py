@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
 
 import click
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from btm.cli.database import DEFAULT_DATABASE
-from btm.cli.output import console, emit_json, progress_console, table
+from btm.cli.fit_report import document, show
+from btm.cli.output import emit_json, progress_console
 from btm.empirical_bayes import fit_priors
-from btm.fallback import FallbackMap
 from btm.posterior import Evidence
 from btm.store.sql import SqlStore
-from btm.traces.conversation import Conversation, Skipped
-from btm.traces.findings import findings
+from btm.traces.attempts_table import AttemptsFile
 from btm.traces.fit import Fit
-from btm.traces.fit import fit as fit_conversations
-from btm.traces.reading import read_conversations
-
-_SHOWN = 12
+from btm.traces.fitting import Work, fit_logs
+from btm.traces.source import STDIN, Watch, find_logs
 
 
 @click.command()
@@ -42,13 +39,17 @@ _SHOWN = 12
 )
 @click.option("--format", "form", help="The logs' format, instead of telling it from their content.")
 @click.option("--again", is_flag=True, help="Also learn from conversations that were fitted before.")
-@click.option("--dry-run", is_flag=True, help="Count, and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Count, and write no database.")
 @click.option("--strict", is_flag=True, help="Stop at the first piece of a log that cannot be read.")
+@click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes that work.")
 @click.option(
     "--half-life",
     "half_life_days",
-    type=float,
+    type=click.FloatRange(0.0, min_open=True),
     help="Days after which evidence counts half, for a new database (default: never).",
+)
+@click.option(
+    "--emit", metavar="FILE.parquet", help="Also write every attempt, for a fit by DuckDB or Spark."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def fit(
@@ -59,7 +60,9 @@ def fit(
     again: bool,
     dry_run: bool,
     strict: bool,
+    workers: int,
     half_life_days: float | None,
+    emit: str | None,
     as_json: bool,
 ) -> None:
     """Learn from LOGS: files, folders, globs, or - for stdin; plain, .gz or .zst; the format is told from the content.
@@ -67,29 +70,34 @@ def fit(
     All evidence is added in one transaction at the end, each conversation once, whatever its file is called: an
     interrupted fit leaves the database as it was, and fitting the same logs again adds nothing.
     """
-    fallback_map = FallbackMap.load(map_name) if map_name else FallbackMap.empty()
     now = time.time()
-    store = SqlStore(
-        None if dry_run else database, half_life_s=_half_life(database, dry_run, half_life_days), now=now
-    )
+    half_life_s = _half_life(database, dry_run, half_life_days)
+    store = SqlStore(None if dry_run else database, half_life_s=half_life_s, now=now)
     try:
-        before = frozenset() if again else frozenset(f.digest for f in store.fitted())
-        conversations = read_conversations(logs, format=form, strict=strict)
-        done = fit_conversations(
-            _with_progress(conversations, quiet=as_json),
-            fallback_map,
-            decay=store.decay,
-            now=now,
-            fitted_before=before,
-        )
+        before = store.fitted_digests()
+        work = Work(map_name, store.decay, now, frozenset() if again else before, keep=emit is not None)
+        with (
+            AttemptsFile(emit, work.decay) if emit is not None else nullcontext() as file,
+            _progress(logs, quiet=as_json) as (watch, count),
+        ):
+
+            def on_part(part: Fit) -> None:
+                count(part.conversations)
+                if file is not None:
+                    file.add(part.made)
+                    part.made.clear()
+
+            done = fit_logs(
+                logs, work, workers=workers, format=form, strict=strict, watch=watch, on_part=on_part
+            )
         if not dry_run:
-            _write(store, done, again)
+            _write(store, done, before)
     finally:
         store.close()
     if as_json:
-        emit_json(_document(done))
+        emit_json(document(done))
     else:
-        _print(done, database, dry_run)
+        show(done, None if dry_run else database, details=dry_run)
 
 
 def _half_life(database: str, dry_run: bool, days: float | None) -> float | None:
@@ -100,70 +108,37 @@ def _half_life(database: str, dry_run: bool, days: float | None) -> float | None
     return None if exists else math.inf
 
 
-def _write(store: SqlStore, done: Fit, again: bool) -> None:
-    store.add_learned(done.rows(), fitted=() if again else done.fitted)
-    store.save_priors(fit_priors(Evidence(store.evidence())))
+def _write(store: SqlStore, done: Fit, before: frozenset[str]) -> None:
+    """Add what was learned, and the priors it leads to, in one transaction."""
+    evidence = Evidence(store.evidence())
+    for key, successes, failures in done.rows():
+        evidence.add(key, successes, failures)
+    new = (fitted for fitted in done.fitted if fitted.digest not in before)
+    store.add_learned(done.rows(), fitted=new, priors=fit_priors(evidence))
 
 
-def _with_progress(
-    conversations: Iterable[Conversation | Skipped], *, quiet: bool
-) -> Iterator[Conversation | Skipped]:
+@contextmanager
+def _progress(logs: tuple[str, ...], *, quiet: bool) -> Iterator[tuple[Watch | None, Callable[[int], None]]]:
+    """Show how far the fit is, on a terminal: what to tell of bytes that were read, and of conversations."""
     out = progress_console()
     if quiet or not out.is_terminal:
-        yield from conversations
+        yield None, lambda conversations: None  # noqa: ARG005 - there is nobody to tell
         return
     columns = (
-        SpinnerColumn(),
-        TextColumn("{task.completed:,} conversations"),
         BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %  {task.fields[conversations]:,} conversations"),
         TimeElapsedColumn(),
+        TimeRemainingColumn(),
     )
-    with Progress(*columns, console=out, transient=True) as progress:
-        task = progress.add_task("reading", total=None)
-        for item in conversations:
-            yield item
-            progress.advance(task)
+    sizes = [Path(log.path).stat().st_size for log in find_logs(logs) if log.path != STDIN]
+    # It refreshes when it is told something, not from a thread of its own: workers are forked while it shows.
+    with Progress(*columns, console=out, transient=True, auto_refresh=False) as progress:
+        task = progress.add_task("fit", total=sum(sizes) or None, conversations=0)
+        fitted = 0
 
+        def count(conversations: int) -> None:
+            nonlocal fitted
+            fitted += conversations
+            progress.update(task, conversations=fitted, refresh=True)
 
-def _document(done: Fit) -> dict[str, Any]:
-    return {
-        "conversations": done.conversations,
-        "already_fitted": done.already_fitted,
-        "calls": done.calls,
-        "unanswered": done.unanswered,
-        "errors": dict(done.errors.most_common()),
-        "incidents": done.incidents,
-        "attempts": done.attempts,
-        "actions": dict(done.actions.most_common()),
-        "formats": dict(done.formats.most_common()),
-        "skipped": [{"file": s.file, "line": s.line, "reason": s.reason} for s in done.skipped],
-        "findings": [{"tool": f.tool, "kind": f.kind, "text": f.text, "n": f.n} for f in findings(done.sums)],
-    }
-
-
-def _print(done: Fit, database: str, dry_run: bool) -> None:
-    out = console()
-    formats = ", ".join(f"{name} {count:,}" for name, count in done.formats.most_common())
-    out.print(
-        f"{done.conversations:,} conversations ({formats or 'none new'}), {done.calls:,} calls, "
-        f"{sum(done.errors.values()):,} errors, {done.incidents:,} incidents, {done.attempts:,} attempts"
-    )
-    if done.already_fitted:
-        out.print(f"{done.already_fitted:,} conversations were fitted before and add nothing")
-    if done.errors:
-        shown = table("error", "calls", "most at", numeric=("calls",))
-        for kind, count in done.errors.most_common(_SHOWN):
-            worst = max((n, tool) for (tool, k), n in done.tool_errors.items() if k is kind)
-            shown.add_row(kind, f"{count:,}", f"{worst[1]} ({worst[0]:,})")
-        out.print(shown)
-    for finding in findings(done.sums)[:_SHOWN]:
-        out.print(f"- {finding.text}")
-    for skipped in done.skipped[:_SHOWN]:
-        out.print(f"skipped {skipped}", style="yellow")
-    if done.skipped_count > _SHOWN:
-        out.print(f"skipped {done.skipped_count - _SHOWN:,} more", style="yellow")
-    out.print(
-        "Nothing was written."
-        if dry_run
-        else f"Learned into {database}; see it with: btm show --db {database}"
-    )
+        yield lambda size: progress.update(task, advance=size, refresh=True), count

@@ -34,6 +34,8 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "context": ("btm.cli.context", "context", "Print the recovery context a model would get for an error."),
     "classify": ("btm.cli.classify", "classify", "Name what went wrong in recorded outcomes."),
     "fit": ("btm.cli.fit", "fit", "Learn from logs of past conversations."),
+    "audit": ("btm.cli.audit", "audit", "Find loops, risky repetitions and the like in logs."),
+    "export": ("btm.cli.export", "export", "Write logs as failure trajectories."),
     "calibration": (
         "btm.cli.calibration",
         "calibration",

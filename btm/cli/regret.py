@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,7 +10,8 @@ import click
 from btm.cli.output import console, emit_json, table
 
 if TYPE_CHECKING:
-    from btm.evaluation.regret import Floats, Game, Total
+    from btm.evaluation.regret import Floats, Total
+    from btm.evaluation.simulation import Game
 
 WINDOW = 100
 _BEFORE, _AFTER = 500, 4 * WINDOW
@@ -27,7 +29,7 @@ _BEFORE, _AFTER = 500, 4 * WINDOW
     "--half-life",
     "half_life_days",
     type=click.FloatRange(0, min_open=True),
-    default=14.0,
+    default=7.0,
     show_default=True,
     help="Days after which evidence counts half; there is a failure every hour.",
 )
@@ -38,17 +40,20 @@ def regret(games: int, incidents: int, seed: int, half_life_days: float, as_json
     A simulated fleet of 20 tools fails in six ways; each tool has three substitutes, the chances drift, and after
     --incidents a third of them turn into their opposite. Regret counts in calls (what is enough is worth V of them).
     """
-    from btm.evaluation.regret import Game, play  # noqa: PLC0415 - only this command needs it
+    from btm.evaluation.regret import play, recovery  # noqa: PLC0415 - only this command needs it
+    from btm.evaluation.simulation import Game  # noqa: PLC0415
 
     played = [
         Game(seed + n, incidents + _AFTER, change_at=incidents, half_life_s=half_life_days * 86_400.0)
         for n in range(games)
     ]
     lost = [play(game) for game in played]
+    unchanged = [play(replace(game, change_at=None), ("btm",))["btm"] for game in played]
+    recovered = recovery([one["btm"] for one in lost], unchanged, incidents)
     if as_json:
-        emit_json(document(played[0], games, lost))
+        emit_json({**document(played[0], games, lost), "recovery": recovered})
     else:
-        _print(played[0], games, lost)
+        _print(played[0], games, lost, recovered)
 
 
 def _stretches(game: Game) -> dict[str, tuple[int, int]]:
@@ -81,8 +86,8 @@ def document(game: Game, games: int, lost: list[dict[str, Floats]]) -> dict[str,
     }
 
 
-def _print(game: Game, games: int, lost: list[dict[str, Floats]]) -> None:
-    from btm.evaluation.regret import totals  # noqa: PLC0415
+def _print(game: Game, games: int, lost: list[dict[str, Floats]], recovered: float) -> None:
+    from btm.evaluation.regret import SETTLED, totals  # noqa: PLC0415
 
     out = console()
     change, stretches = game.change_at or 0, _stretches(game)
@@ -101,7 +106,11 @@ def _print(game: Game, games: int, lost: list[dict[str, Floats]]) -> None:
             *(_each(found[name][number], *stretches[name]) for name in ("last before", *after)),
         )
     out.print(rows)
-    out.print("\n± is the standard error over worlds; from the third column on, regret per incident.")
+    out.print(
+        f"\nIncidents {SETTLED[0]} to {SETTLED[1]} after the change cost btm {recovered:.2f} times what they cost "
+        "in the same worlds without it."
+    )
+    out.print("± is the standard error over worlds; from the third column on, regret per incident.")
 
 
 def _each(total: Total, start: int, stop: int) -> str:

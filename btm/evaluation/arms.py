@@ -102,7 +102,8 @@ class Clairvoyant(Forgetful):
 
     def calls(self, desk: Desk) -> Call:
         """Return the oracle's call function."""
-        return Oracle(desk.injector, desk.fallback_map, desk.environment.tools, desk.setup.task.facts)
+        tools, given = desk.environment.tools, desk.setup.task.facts
+        return Oracle(desk.call, desk.injector, desk.fallback_map, tools, given)
 
 
 def error_text(error: Exception) -> str:

@@ -45,5 +45,9 @@ def decisive_tools(environment: Environment, task: Task) -> tuple[str, ...]:
 
 
 def _same_end(task: Task, session: Session, run: AgentRun) -> bool:
-    """Whether a run that left changes out ends as it should: a change that is taken back later leaves no trace."""
-    return solved(task, task.goal, run) and session.digest() == task.goal
+    """Whether a run that left changes out ends as it should all the same: a change that is taken back leaves no trace.
+
+    It takes two changes to cancel out, and looking at the database is slow.
+    """
+    left_out = Counter(task.changes) - Counter(w.change for w in session.writes)
+    return left_out.total() > 1 and solved(task, task.goal, run) and session.digest() == task.goal

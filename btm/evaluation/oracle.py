@@ -14,7 +14,7 @@ from btm.evaluation.agent import Observation
 from btm.evaluation.environment import ToolSpec
 from btm.facts import Facts
 from btm.fallback import Candidate, FallbackMap
-from btm.faults.injector import Injector
+from btm.faults.injector import Injector, Invoke
 from btm.model import Effect, ErrorKind, ToolCall
 
 PATIENCE = 12
@@ -25,11 +25,13 @@ PATIENCE = 12
 class Oracle:
     """The call function of an agent that is helped as well as can be, for one episode.
 
-    ``given`` is what the user said. A call that goes through at a repeat is repeated; a write that
-    happened although it failed is looked up, not repeated; a call that stays blocked is replaced by the first
-    substitute that goes through; where none does, the agent is told to ask a human.
+    Calls go through ``invoke``; ``injector`` is asked what they would meet. ``given`` is what the user said. A call
+    that goes through at a repeat is repeated; a write that happened although it failed is looked up, not repeated;
+    a call that stays blocked is replaced by the first substitute that goes through; where none does, the agent is
+    told to ask a human.
     """
 
+    invoke: Invoke
     injector: Injector
     fallback_map: FallbackMap
     tools: Mapping[str, ToolSpec]
@@ -62,11 +64,13 @@ class Oracle:
         return last.kind if last is not None and all(ahead) else None
 
     def _through(self, call: ToolCall) -> tuple[bool, Any]:
-        """Repeat a call until no fault meets it; (False, the error) when the tool itself refuses it."""
-        while True:
+        """Repeat a call until no fault meets it; (False, the error) when it does not go through."""
+        error: object = None
+        for _ in range(PATIENCE):
             try:
-                value = self.injector(call.tool, call.arguments)
-            except Exception as error:  # noqa: BLE001 - an injected error or a tool's own: the record tells which
+                value = self.invoke(call.tool, call.arguments)
+            except Exception as raised:  # noqa: BLE001 - an injected error or a tool's own: the record tells which
+                error = raised
                 if self.injector.calls[-1].fault is None:
                     return False, error
             else:
@@ -74,13 +78,20 @@ class Oracle:
                     return True, value
             if self.injector.calls[-1].happened and call.effect is Effect.WRITE:
                 return self._look(call)
+        return False, error
 
     def _look(self, write: ToolCall) -> tuple[bool, Any]:
         """Read what a write did whose answer was lost."""
         check = self.fallback_map.verifier(write, self.known)
         if check is None or check.missing:
             return False, "the answer of a write was lost, and the map names no read that shows what it did"
-        return self._through(ToolCall(check.tool, check.arguments))
+        read = ToolCall(check.tool, check.arguments)
+        kind = self._blocked(check.tool, check.arguments)
+        if kind is None:
+            return self._through(read)
+        others = self.fallback_map.candidates(read, kind, self.known)
+        answers = (self._instead(read, candidate) for candidate in others)
+        return next((answer for answer in answers if answer[0]), (False, "nothing shows what the write did"))
 
     def _instead(self, call: ToolCall, candidate: Candidate) -> tuple[bool, Any]:
         results: list[Any] = []

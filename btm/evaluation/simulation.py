@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from btm.model import MAX_ORDINAL, Action, ErrorKind
+from btm.planner import Settings
 
 KINDS = (
     ErrorKind.TIMEOUT,
@@ -37,6 +38,13 @@ RETRY = -1
 Move = int
 Cell = tuple[str, ErrorKind]
 """A tool and how it failed."""
+
+HALF_LIFE_S = 7 * 86_400.0
+"""After which evidence counts half in a game, unless it says otherwise.
+
+Longer loses less while nothing changes (30 days: 13 % less), and takes longer to recover when something does (14 days:
+400 incidents instead of 200).
+"""
 
 _LIMITS = (0.01, 0.99)
 
@@ -64,6 +72,24 @@ class Shape:
     retry_strength: float = 5.0
     switch_strength: float = 8.0
     walk: float = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Game:
+    """What is played: how many incidents, and after which of them the world changes (None: never)."""
+
+    seed: int = 0
+    incidents: int = 2_000
+    change_at: int | None = None
+    half_life_s: float = HALF_LIFE_S
+    shape: Shape = field(default_factory=Shape)
+    settings: Settings = field(default_factory=Settings)
+
+    @property
+    def waits(self) -> tuple[float, ...]:
+        """What waiting before the first, second and third repeat costs."""
+        longest, first = self.settings.longest_wait_s, self.settings.first_wait_s
+        return tuple(min(first * 2.0**n, longest) * self.settings.cost_per_second for n in range(3))
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,6 +102,11 @@ class FallbackMap:
         entry = self.tools.get(tool)
         return entry.timeout if entry else None
 
+    @cached_property
+    def has_timeouts(self) -> bool:
+        """Whether the map limits the time of any tool."""
+        return any(entry.timeout is not None for entry in self.tools.values())
+
     def cost(self, tool: str) -> float:
         """What a call of this tool costs; 1 for an ordinary call and for a tool that the map does not know."""
         entry = self.tools.get(tool)

@@ -20,8 +20,7 @@ ShapeRow = tuple[str, str, str, float, float]
 """A learned result shape: tool, JSON path, JSON type, how often seen so, out of how many."""
 
 
-@dataclass(frozen=True, slots=True)
-class CallEvent:
+class CallEvent(NamedTuple):
     """Everything one finished call adds to the store. ``arguments`` is JSON text, or None when not to be kept.
 
     ``incidents`` are those opened, changed or closed by the call; the latest event about an incident wins.

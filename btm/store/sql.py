@@ -5,11 +5,12 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, delete, insert, literal_column, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from btm.errors import StoreError
@@ -39,8 +40,8 @@ from btm.store.rows import (
     sums,
 )
 
-DEFAULT_HALF_LIFE_S = 30 * 86_400.0
-"""Evidence counts half after thirty days, unless the database says otherwise."""
+DEFAULT_HALF_LIFE_S = 14 * 86_400.0
+"""Evidence counts half after fourteen days, unless the database says otherwise: see `btm regret` for what it costs."""
 
 RECENT_S = 1_200.0
 """How far back calls are read for the tools' health when a memory opens."""
@@ -51,7 +52,7 @@ class SqlStore:
 
     ``half_life_s`` is written when the database is made; opening an existing one with another value raises
     :class:`~btm.errors.StoreError`, since sums under one half-life cannot be read under another. ``None`` takes
-    the database's own, or thirty days for a new one. ``now`` is the landmark of a new database.
+    the database's own, or fourteen days for a new one. ``now`` is the landmark of a new database.
     """
 
     def __init__(
@@ -134,12 +135,15 @@ class SqlStore:
 
     def save_priors(self, priors: Priors) -> None:
         """Keep fitted pooling strengths and top-level means."""
+        with self._transaction() as connection:
+            self._save_priors(connection, priors)
+
+    def _save_priors(self, connection: Connection, priors: Priors) -> None:
         document = {
             "strengths": list(priors.strengths),
             "means": [[*level, mean] for level, mean in sorted(priors.means.items())],
         }
-        with self._transaction() as connection:
-            self._set_meta(connection, "priors", orjson.dumps(document).decode())
+        self._set_meta(connection, "priors", orjson.dumps(document).decode())
 
     def _priors(self, meta: dict[str, str]) -> Priors:
         if "priors" not in meta:
@@ -176,10 +180,17 @@ class SqlStore:
         return [(key_of(row), row.successes, row.failures) for row in rows]
 
     def log(self, table: str) -> list[dict[str, Any]]:
-        """Return the rows of ``calls``, ``attempts`` or ``incidents``, in the order they were written."""
-        source = {"calls": t.calls, "attempts": t.attempts, "incidents": t.incidents}[table]
+        """Return the rows of ``calls``, ``attempts`` or ``incidents``, oldest first."""
+        source, time = {
+            "calls": (t.calls, t.calls.c.ended_at),
+            "attempts": (t.attempts, t.attempts.c.at),
+            "incidents": (t.incidents, t.incidents.c.opened_at),
+        }[table]
         with self._transaction() as connection:
-            return [dict(row._mapping) for row in connection.execute(select(source))]
+            # SQLite numbers rows as they are written, which also tells those of one moment apart.
+            order = literal_column("rowid") if connection.dialect.name == "sqlite" else time
+            rows = connection.execute(select(source).order_by(order))
+            return [dict(row._mapping) for row in rows]
 
     # -- writing ------------------------------------------------------------------------------------------------
 
@@ -241,19 +252,22 @@ class SqlStore:
         self,
         evidence: Iterable[EvidenceRow],
         *,
-        fitted: Sequence[FittedConversation] = (),
+        fitted: Iterable[FittedConversation] = (),
         shapes: Sequence[ShapeRow] = (),
+        priors: Priors | None = None,
     ) -> None:
         """Add sums that were learned elsewhere (from logs, in another database) in one transaction.
 
         ``fitted`` names the conversations they came from. Raises StoreError, and adds nothing, when one of those is
-        here already: its evidence would count twice.
+        here already: its evidence would count twice. ``priors`` are kept with what they were fitted to.
         """
+        rest = iter(fitted)
         with self._transaction() as connection:
             self._add_evidence(connection, sums(evidence))
             self._add_shapes(connection, shapes)
-            for start in range(0, len(fitted), 10_000):
-                part = [f._asdict() for f in fitted[start : start + 10_000]]
+            if priors is not None:
+                self._save_priors(connection, priors)
+            while part := [f._asdict() for f in islice(rest, 10_000)]:
                 statement = (
                     insert_into(connection, t.fitted).on_conflict_do_nothing().returning(t.fitted.c.digest)
                 )
@@ -279,6 +293,11 @@ class SqlStore:
         """Return the conversations that were fitted."""
         with self._transaction() as connection:
             return [FittedConversation(*row) for row in connection.execute(select(t.fitted))]
+
+    def fitted_digests(self) -> frozenset[str]:
+        """Return the digests of the conversations that were fitted."""
+        with self._transaction() as connection:
+            return frozenset(connection.execute(select(t.fitted.c.digest)).scalars())
 
     def _upsert_incidents(self, connection: Connection, incidents: Iterable[Incident]) -> None:
         latest = {incident.incident_id: incident_row(incident) for incident in incidents}

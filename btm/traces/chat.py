@@ -26,7 +26,7 @@ MALFORMED = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
 
 def conversations(log: Log, name: str, path: Path = ()) -> Iterator[Conversation | Skipped]:
     """Read every conversation of a log as reader ``name``; ``path`` leads to them in a large document."""
-    if log.sample.records and is_message(unwrapped(log.sample.records[0])):
+    if records_apart(log.sample) is None:
         yield from _message_a_record(log, name)
         return
     for record in log.records(path):
@@ -37,6 +37,11 @@ def conversations(log: Log, name: str, path: Path = ()) -> Iterator[Conversation
             yield conversation_of(record, name)  # type: ignore[arg-type] # it is no Skipped
         except MALFORMED as error:
             yield Skipped(log.name, record.line, f"not a conversation: {type(error).__name__}: {error}")
+
+
+def records_apart(sample: Sample) -> Path | None:
+    """Return where the records lie that are a conversation each; None for a log whose records are messages."""
+    return None if sample.records and is_message(unwrapped(sample.records[0])) else ()
 
 
 def conversation_of(record: Record, name: str) -> Conversation:
@@ -51,7 +56,18 @@ def conversation_of(record: Record, name: str) -> Conversation:
         reward, messages = layout.reward_in(value), layout.messages_in(value)
     turns = Turns(conversation_id, started_at, digest[:8])
     read_messages(turns, messages)
-    return Conversation(conversation_id, place, turns.batches(), reward, started_at, digest, name)
+    return Conversation(
+        conversation_id, place, turns.batches(), reward, started_at, digest, name, _task(messages)
+    )
+
+
+def _task(messages: list[Any]) -> str:
+    """Return the first thing that the user said."""
+    for message in messages:
+        if message.get("role") == "user" or message.get("type") == "human":
+            content = content_of(message.get("content"))
+            return content if type(content) is str else ""
+    return ""
 
 
 def _message_a_record(log: Log, name: str) -> Iterator[Conversation | Skipped]:

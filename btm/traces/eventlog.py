@@ -27,6 +27,9 @@ import orjson
 from btm.model import Effect, ErrorKind, Outcome, ToolCall
 from btm.safe import canonical, fingerprint, redact
 
+NAME = "btm_events"
+"""What the format is called."""
+
 CALL, REPORT, END = "call", "report", "end"
 TYPES = frozenset({CALL, REPORT, END})
 

@@ -1,128 +1,30 @@
-"""From recorded conversations to evidence, by the tracker that also follows live ones.
-
-What the live path would have learned from a conversation is what fitting its log learns. A conversation in which every
-call succeeded teaches nothing about recovery and costs only its classification.
-"""
+"""From recorded conversations to evidence: sums a key, and the counts that a summary shows."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import dataclass, field
 
-from btm.classify.frameworks import ToolResult
-from btm.effects import guess_effect
 from btm.fallback import FallbackMap
-from btm.incidents import ConversationTracker
-from btm.model import SUCCESS, Action, Attempt, Effect, ErrorKind, EvidenceKey, Incident, Outcome, ToolCall
-from btm.offers import MapRelations
-from btm.outcomes import outcome_of
+from btm.model import Action, Attempt, ErrorKind, EvidenceKey
 from btm.posterior import Decay
-from btm.safe import fingerprint
-from btm.store import EvidenceRow, FittedConversation
-from btm.traces.conversation import NO_RESULT, Conversation, RecordedCall, Skipped
+from btm.store import EvidenceRow
+from btm.traces.conversation import Conversation, Skipped
+from btm.traces.learned import LearnedFrom
+from btm.traces.listening import Listener, Told
+
+__all__ = ["Fit", "Listener", "Told", "fit"]
 
 _MAX_SKIPPED = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
-    """What one conversation taught: its calls' outcomes in order, and the tracker's attempts and incidents."""
-
-    outcomes: tuple[tuple[ToolCall, Outcome], ...]
-    attempts: tuple[Attempt, ...] = ()
-    incidents: tuple[Incident, ...] = ()
-    unanswered: int = 0
-
-
-class Listener:
-    """Retells recorded conversations to a tracker. ``now`` stands in for times that a log does not hold."""
-
-    def __init__(self, fallback_map: FallbackMap, *, now: float) -> None:
-        self._map = fallback_map
-        self._relations = MapRelations(fallback_map)
-        self._now = now
-        self._effects: dict[str, Effect] = {}
-
-    def listen(self, conversation: Conversation) -> Told:
-        """Return what a conversation teaches."""
-        started = conversation.started_at or self._now
-        heard: list[list[tuple[ToolCall, Outcome, RecordedCall]]] = []
-        unanswered = 0
-        seen: set[tuple[str, str]] = set()
-        for batch in conversation.batches:
-            turn = []
-            for recorded in batch:
-                if not recorded.answered:
-                    unanswered += 1
-                    continue
-                call = self._call(recorded.call, conversation.conversation_id, started)
-                if not self._is_new(call, seen):
-                    continue
-                turn.append((call, self._outcome(call, recorded), recorded))
-            heard.append(turn)
-        outcomes = tuple((call, outcome) for turn in heard for call, outcome, _ in turn)
-        if all(outcome.ok for _, outcome in outcomes):
-            return Told(outcomes, unanswered=unanswered)
-        attempts, incidents = self._track(conversation.conversation_id, heard)
-        return Told(outcomes, attempts, incidents, unanswered)
-
-    def _call(self, call: ToolCall, conversation: str, started: float) -> ToolCall:
-        effect = self._effects.get(call.tool)
-        if effect is None:
-            effect = self._effects[call.tool] = self._map.effect(call.tool) or guess_effect(call.tool)
-        if effect is call.effect and call.at and call.conversation == conversation:
-            return call
-        return replace(call, effect=effect, at=call.at or started, conversation=conversation)
-
-    @staticmethod
-    def _is_new(call: ToolCall, seen: set[tuple[str, str]]) -> bool:
-        """Whether this call was not told before: a resumed or replayed call with the same id counts once."""
-        if not call.call_id:
-            return True
-        identity = (call.call_id, fingerprint(call.tool, call.arguments))
-        if identity in seen:
-            return False
-        seen.add(identity)
-        return True
-
-    def _outcome(self, call: ToolCall, recorded: RecordedCall) -> Outcome:
-        if recorded.outcome is not None:
-            return recorded.outcome
-        result: Any = None if recorded.result is NO_RESULT else recorded.result
-        if recorded.is_error:
-            result = ToolResult(recorded.error_type if result is None else result, is_error=True)
-        elif recorded.result is NO_RESULT:  # the log says that it ended well, and not what it gave
-            return SUCCESS
-        return outcome_of(call, result, None, self._map, now=call.at)
-
-    def _track(
-        self, name: str, heard: Iterable[Iterable[tuple[ToolCall, Outcome, RecordedCall]]]
-    ) -> tuple[tuple[Attempt, ...], tuple[Incident, ...]]:
-        tracker = ConversationTracker(name, self._relations)
-        attempts: list[Attempt] = []
-        closed: list[Incident] = []
-        at = self._now
-        for turn in heard:
-            begun = [
-                (tracker.begin(call, fingerprint(call.tool, call.arguments)), outcome, recorded)
-                for call, outcome, recorded in turn
-            ]
-            for ticket, outcome, recorded in begun:
-                at = ticket.call.at
-                observation = tracker.finish(
-                    ticket, outcome, at=at, latency_s=recorded.latency_s, result=recorded.result
-                )
-                attempts += observation.attempts
-                closed += observation.closed
-        closed += tracker.end(at)
-        return tuple(attempts), tuple(closed)
-
-
 @dataclass
 class Fit:
-    """What a fit has learned so far, as sums and counts; nothing of it is in a database yet."""
+    """What a fit has learned so far, as sums and counts; nothing of it is in a database yet.
+
+    ``made`` holds every attempt with its conversation's id, if the fit was asked to keep them.
+    """
 
     conversations: int = 0
     already_fitted: int = 0
@@ -132,44 +34,72 @@ class Fit:
     attempts: int = 0
     errors: Counter[ErrorKind] = field(default_factory=Counter)
     tool_errors: Counter[tuple[str, ErrorKind]] = field(default_factory=Counter)
+    tools: Counter[str] = field(default_factory=Counter)
     actions: Counter[Action] = field(default_factory=Counter)
     formats: Counter[str] = field(default_factory=Counter)
     skipped: list[Skipped] = field(default_factory=list)
     skipped_count: int = 0
-    fitted: list[FittedConversation] = field(default_factory=list)
+    fitted: LearnedFrom = field(default_factory=LearnedFrom)
     sums: dict[EvidenceKey, list[float]] = field(default_factory=dict)
+    made: list[tuple[str, Attempt]] = field(default_factory=list)
 
     def rows(self) -> Iterator[EvidenceRow]:
         """Iterate over the evidence as rows for a store."""
         for key, (successes, failures) in self.sums.items():
             yield key, successes, failures
 
-    def add(self, conversation: Conversation, told: Told, decay: Decay) -> None:
-        """Take in what one conversation taught."""
+    def add(self, conversation: Conversation, told: Told, decay: Decay, *, keep: bool = False) -> None:
+        """Take in what one conversation taught; ``keep`` its attempts as well as their sums."""
         self.conversations += 1
         self.formats[conversation.format] += 1
-        self.calls += len(told.outcomes) + told.unanswered
+        answered = 0
+        for turn in told.turns:
+            answered += len(turn)
+            for call, outcome, _ in turn:
+                self.tools[call.tool] += 1
+                if outcome.kind is not None:
+                    self.errors[outcome.kind] += 1
+                    self.tool_errors[call.tool, outcome.kind] += 1
+        self.calls += answered + told.unanswered
         self.unanswered += told.unanswered
         self.incidents += len(told.incidents)
         self.attempts += len(told.attempts)
-        for call, outcome in told.outcomes:
-            if outcome.kind is not None:
-                self.errors[outcome.kind] += 1
-                self.tool_errors[call.tool, outcome.kind] += 1
         for attempt in told.attempts:
             self.actions[attempt.key.action] += 1
             sums = self.sums.setdefault(attempt.key, [0.0, 0.0])
             sums[0 if attempt.success else 1] += decay.weight(attempt.at)
+        if keep:
+            self.made += ((conversation.conversation_id, attempt) for attempt in told.attempts)
         if conversation.digest:
-            self.fitted.append(
-                FittedConversation(conversation.digest, conversation.source, len(told.outcomes))
-            )
+            self.fitted.add(conversation.digest, conversation.source, answered)
 
     def skip(self, skipped: Skipped) -> None:
         """Note a piece of a log that could not be read."""
         self.skipped_count += 1
         if len(self.skipped) < _MAX_SKIPPED:
             self.skipped.append(skipped)
+
+    def merge(self, other: Fit) -> None:
+        """Add what another fit learned, from other conversations."""
+        self.conversations += other.conversations
+        self.already_fitted += other.already_fitted
+        self.calls += other.calls
+        self.unanswered += other.unanswered
+        self.incidents += other.incidents
+        self.attempts += other.attempts
+        self.errors += other.errors
+        self.tool_errors += other.tool_errors
+        self.tools += other.tools
+        self.actions += other.actions
+        self.formats += other.formats
+        self.skipped += other.skipped[: _MAX_SKIPPED - len(self.skipped)]
+        self.skipped_count += other.skipped_count
+        self.fitted.extend(other.fitted)
+        self.made += other.made
+        for key, (successes, failures) in other.sums.items():
+            sums = self.sums.setdefault(key, [0.0, 0.0])
+            sums[0] += successes
+            sums[1] += failures
 
 
 def fit(
@@ -178,19 +108,28 @@ def fit(
     *,
     decay: Decay,
     now: float,
-    fitted_before: frozenset[str] = frozenset(),
+    fitted_before: Container[str] = frozenset(),
+    keep: bool = False,
 ) -> Fit:
     """Learn from conversations; those whose digest is in ``fitted_before``, or stands twice here, count once."""
-    listener = Listener(fallback_map, now=now)
+    return teach(Listener(fallback_map, now=now), conversations, decay, fitted_before, keep=keep)
+
+
+def teach(
+    listener: Listener,
+    conversations: Iterable[Conversation | Skipped],
+    decay: Decay,
+    fitted_before: Container[str] = frozenset(),
+    *,
+    keep: bool = False,
+) -> Fit:
+    """Learn from conversations as :func:`fit` does, with a listener that is used for others too."""
     done = Fit()
-    seen: set[str] = set()
     for item in conversations:
         if isinstance(item, Skipped):
             done.skip(item)
-        elif item.digest and (item.digest in fitted_before or item.digest in seen):
+        elif item.digest and (item.digest in fitted_before or item.digest in done.fitted):
             done.already_fitted += 1
         else:
-            if item.digest:
-                seen.add(item.digest)
-            done.add(item, listener.listen(item), decay)
+            done.add(item, listener.listen(item), decay, keep=keep)
     return done

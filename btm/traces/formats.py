@@ -24,6 +24,7 @@ from btm.traces.readers import (
 )
 from btm.traces.records import Log
 from btm.traces.sample import Sample
+from btm.traces.scanner import Path
 
 _SHOWN = 160
 
@@ -36,6 +37,9 @@ class Reader(Protocol):
 
     def matches(self, sample: Sample) -> bool:
         """Whether a log that begins so is of this format."""
+
+    def apart(self, sample: Sample) -> Path | None:
+        """Where the records lie that are a conversation each; None where conversations are mixed."""
 
     def read(self, log: Log) -> Iterator[Conversation | Skipped]:
         """Read the log's conversations."""

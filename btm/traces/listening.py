@@ -7,6 +7,7 @@ is told of the turns from the first failure on, for nothing that went before can
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -18,11 +19,17 @@ from btm.incidents import ConversationTracker
 from btm.model import SUCCESS, Attempt, Effect, Incident, Outcome, ToolCall
 from btm.offers import MapRelations
 from btm.outcomes import outcome_of
-from btm.safe import fingerprint
+from btm.safe import canonical, fingerprint
 from btm.traces.conversation import NO_RESULT, Conversation, RecordedCall
+from btm.traces.eventlog import NAME as EVENTS
 
 _DATED = 86_400.0 * 365
 """Seconds since the epoch from which on a time is one: calls without a time are counted up from 0 by the readers."""
+
+_SHORT = 1_000
+_MAX_KNOWN = 10_000
+# What an answer comes to depends on the time only if it names one: a year, a time of day, seconds since the epoch.
+_TELLS_TIME = re.compile(r"\d{4}|\d[:/]\d|\d\.\d{1,2}\.\d")
 
 Heard = tuple[ToolCall, Outcome, RecordedCall]
 """A call with its effect and time made out, what came of it, and as it was recorded."""
@@ -54,14 +61,18 @@ class Listener:
         self._relations = MapRelations(fallback_map)
         self._now = now
         self._effects: dict[str, Effect] = {}
+        self._known: dict[tuple[str, bytes, str], Outcome] = {}
 
     def listen(self, conversation: Conversation) -> Told:
         """Return what a conversation teaches."""
-        started = conversation.started_at or self._now
+        started = conversation.started_at or 0.0
+        if started < _DATED:
+            started = self._now
         name = conversation.conversation_id
         turns: list[tuple[Heard, ...]] = []
         unanswered = 0
         first_failure = -1
+        stated = conversation.format == EVENTS  # what the live path took a tool's effect to be
         seen: dict[str, ToolCall] = {}
         for batch in conversation.batches:
             turn: list[Heard] = []
@@ -69,7 +80,7 @@ class Listener:
                 if not recorded.answered:
                     unanswered += 1
                     continue
-                call = self._call(recorded.call, name, started)
+                call = self._call(recorded.call, name, started, stated=stated)
                 if call.call_id and _is_replay(call, seen.setdefault(call.call_id, call)):
                     continue
                 outcome = self._outcome(call, recorded)
@@ -83,15 +94,15 @@ class Listener:
         attempts, incidents = self._track(name, heard[first_failure:])
         return Told(heard, attempts, incidents, unanswered)
 
-    def _call(self, call: ToolCall, conversation: str, started: float) -> ToolCall:
-        effect = self._effects.get(call.tool)
+    def _call(self, call: ToolCall, conversation: str, started: float, *, stated: bool) -> ToolCall:
+        effect = call.effect if stated else self._effects.get(call.tool)
         if effect is None:
             effect = self._effects[call.tool] = self._map.effect(call.tool) or guess_effect(call.tool)
         at = call.at
         if at >= _DATED and effect is call.effect and call.conversation == conversation:
             return call
         if at < _DATED:
-            at = started if at == started else started + at
+            at += started
         # Made directly: dataclasses.replace takes four times as long, and this is done for every call of a log.
         return ToolCall(call.tool, call.arguments, effect, conversation, call.call_id, at, call.intent)
 
@@ -103,7 +114,19 @@ class Listener:
             result = ToolResult(recorded.error_type if result is None else result, is_error=True)
         elif recorded.result is NO_RESULT:  # the log says that it ended well, and not what it gave
             return SUCCESS
+        elif type(result) is str and len(result) <= _SHORT and not _TELLS_TIME.search(result):
+            return self._known_outcome(call, result)
         return outcome_of(call, result, None, self._map, now=call.at)
+
+    def _known_outcome(self, call: ToolCall, text: str) -> Outcome:
+        """Classify a short answer, unless the same call had the same answer before: agents' logs are full of those."""
+        key = (call.tool, canonical(call.arguments), text)
+        outcome = self._known.get(key)
+        if outcome is None:
+            if len(self._known) >= _MAX_KNOWN:
+                self._known.clear()
+            outcome = self._known[key] = outcome_of(call, text, None, self._map, now=call.at)
+        return outcome
 
     def _track(
         self, name: str, turns: Iterable[tuple[Heard, ...]]
@@ -120,7 +143,7 @@ class Listener:
                 for call, outcome, recorded in turn
             ]
             for ticket, outcome, recorded in begun:
-                at = ticket.call.at
+                at = ticket.call.at + (recorded.latency_s or 0.0)  # a call counts from when it ended
                 observation = tracker.finish(
                     ticket, outcome, at=at, latency_s=recorded.latency_s, result=recorded.result
                 )

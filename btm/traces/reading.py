@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 
 from btm.errors import TraceError
 from btm.traces.conversation import Conversation, Skipped
-from btm.traces.formats import named_reader, reader_for
+from btm.traces.formats import Reader, named_reader, reader_for
 from btm.traces.records import Log
-from btm.traces.source import STDIN, LogFile, find_logs, open_log
+from btm.traces.source import STDIN, ByteStream, LogFile, Watch, find_logs, open_log
 
 
 def read_conversations(
@@ -17,6 +18,7 @@ def read_conversations(
     *,
     format: str | None = None,  # noqa: A002 - what the command line calls it
     strict: bool = False,
+    watch: Watch | None = None,
 ) -> Iterator[Conversation | Skipped]:
     """Read every conversation of these logs, one at a time, and say what had to be left out.
 
@@ -26,15 +28,22 @@ def read_conversations(
 
     A broken line or element is a ``Skipped``, and the rest is read; ``strict`` raises TraceError instead. Raises
     TraceError for a path that does not exist or cannot be opened, and UnknownFormatError for a file that was named
-    and that no reader knows, both before anything is given; such a file of a folder or glob is skipped.
+    and that no reader knows, both before anything is given; such a file of a folder or glob is skipped. ``watch`` is
+    told of the bytes as they are read.
     """
+    logs = logs_to_read(paths, format)
+    return _read(logs, format, strict=strict, watch=watch)
+
+
+def logs_to_read(paths: Iterable[str | os.PathLike[str]], name: str | None) -> list[LogFile]:
+    """Return the logs that ``paths`` mean; raises for them what ``read_conversations`` does."""
     logs = list(find_logs(paths))
-    if format is None:
+    if name is None:
         for log in logs[1:]:  # the first one speaks for itself when it is read
             _check(log)
     else:
-        named_reader(format)
-    return _read(logs, format, strict=strict)
+        named_reader(name)
+    return logs
 
 
 def _check(log: LogFile) -> None:
@@ -45,25 +54,43 @@ def _check(log: LogFile) -> None:
                 reader_for(opened)
 
 
-def _read(logs: list[LogFile], name: str | None, *, strict: bool) -> Iterator[Conversation | Skipped]:
+def _read(
+    logs: list[LogFile], name: str | None, *, strict: bool, watch: Watch | None
+) -> Iterator[Conversation | Skipped]:
     for log in logs:
-        for found in _read_one(log, name):
+        for found in _read_one(log, name, watch):
             if strict and isinstance(found, Skipped):
                 raise TraceError(str(found))
             yield found
 
 
-def _read_one(log: LogFile, name: str | None) -> Iterator[Conversation | Skipped]:
-    try:
-        with open_log(log.path) as stream:
-            opened = Log(log.path, stream)
-            if opened.sample.empty:
-                if stream.problem:
-                    yield Skipped(log.path, 0, stream.problem)
-                return
-            reader = reader_for(opened, name)
-            yield from reader.read(opened)
-    except TraceError as error:
-        if log.named:
-            raise
-        yield Skipped(log.path, 0, str(error).removeprefix(f"{log.path}: "))
+def _read_one(log: LogFile, name: str | None, watch: Watch | None) -> Iterator[Conversation | Skipped]:
+    with opened(log, name, watch) as found:
+        if isinstance(found, Skipped):
+            yield found
+        elif found is not None:
+            reader, opened_log = found
+            yield from reader.read(opened_log)
+
+
+@contextmanager
+def opened(
+    log: LogFile, name: str | None, watch: Watch | None = None
+) -> Iterator[tuple[Reader, Log] | Skipped | None]:
+    """Open a log and find its reader; None for an empty one. A log that was not named is skipped, not refused."""
+    with ExitStack() as stack:
+        try:
+            stream = stack.enter_context(open_log(log.path, watch))
+            found: tuple[Reader, Log] | Skipped | None = _look(log.path, stream, name)
+        except TraceError as error:
+            if log.named:
+                raise
+            found = Skipped(log.path, 0, str(error).removeprefix(f"{log.path}: "))
+        yield found
+
+
+def _look(path: str, stream: ByteStream, name: str | None) -> tuple[Reader, Log] | Skipped | None:
+    log = Log(path, stream)
+    if not log.sample.empty:
+        return reader_for(log, name), log
+    return Skipped(path, 0, stream.problem) if stream.problem else None

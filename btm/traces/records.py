@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -19,6 +19,14 @@ class Record(NamedTuple):
     """A JSON value of a log, its bytes, its line (from 1) and where that is, for people."""
 
     value: Any
+    raw: bytes
+    line: int
+    place: str
+
+
+class Piece(NamedTuple):
+    """A record that was not parsed yet: its bytes, its line (from 1) and where that is, for people."""
+
     raw: bytes
     line: int
     place: str
@@ -44,29 +52,29 @@ class Log:
         document, or of the arrays at ``path`` in an object; an object without a path is itself the record.
         """
         if self.sample.shape is Shape.LINES:
-            yield from self._lines()
+            yield from parsed(self.name, self._raw_lines())
         else:
             yield from self._elements(path)
         if self._stream.problem:
-            yield Skipped(self.name, 0, f"read up to where it was cut or damaged: {self._stream.problem}")
+            yield self._cut_short(self._stream.problem)
 
-    def _lines(self) -> Iterator[Record | Skipped]:
+    def pieces(self, path: Path = ()) -> Iterator[Piece | Skipped]:
+        """Give every record as it stands, not parsed where that can be avoided; see ``records``."""
+        if self.sample.shape is Shape.LINES:
+            yield from self._raw_lines()
+        else:
+            for record in self._elements(path):
+                yield record if isinstance(record, Skipped) else Piece(*record[1:])
+        if self._stream.problem:
+            yield self._cut_short(self._stream.problem)
+
+    def _raw_lines(self) -> Iterator[Piece | Skipped]:
         name = self.name
         for number, line in split_lines(self._stream.chunks()):
             if line is None:
                 yield Skipped(name, number, f"the line is larger than {LIMIT >> 20} MiB")
-                continue
-            try:
-                value = orjson.loads(line)
-            except ValueError:
-                if not line or line.isspace():
-                    continue
-                try:
-                    value = loads(line)
-                except ValueError as error:
-                    yield Skipped(name, number, f"not JSON: {error}")
-                    continue
-            yield Record(value, line, number, f"{name}:{number}")
+            else:
+                yield Piece(line, number, f"{name}:{number}")
 
     def _elements(self, path: Path) -> Iterator[Record | Skipped]:
         scanner = Scanner(self._stream.chunks())
@@ -76,6 +84,42 @@ class Log:
                 yield Skipped(self.name, piece.line, piece.reason)
             else:
                 yield Record(piece.value, piece.raw, piece.line, f"{self.name}#{index}")
+
+    def _cut_short(self, problem: str) -> Skipped:
+        return Skipped(self.name, 0, f"read up to where it was cut or damaged: {problem}")
+
+
+class Excerpt(Log):
+    """Some records of a log, taken out of it to be read by another process."""
+
+    def __init__(self, name: str, pieces: Iterable[Piece | Skipped]) -> None:
+        self.name = name
+        self.sample = Sample(b"", Shape.LINES)
+        self._pieces = pieces
+
+    def records(self, path: Path = ()) -> Iterator[Record | Skipped]:  # noqa: ARG002 - the pieces lay there
+        """Give every record of the excerpt."""
+        return parsed(self.name, self._pieces)
+
+
+def parsed(name: str, pieces: Iterable[Piece | Skipped]) -> Iterator[Record | Skipped]:
+    """Parse pieces of a log; blank ones are passed over."""
+    for piece in pieces:
+        if isinstance(piece, Skipped):
+            yield piece
+            continue
+        raw, line, place = piece
+        try:
+            value = orjson.loads(raw)
+        except ValueError:
+            if not raw or raw.isspace():
+                continue
+            try:
+                value = loads(raw)
+            except ValueError as error:
+                yield Skipped(name, line, f"not JSON: {error}")
+                continue
+        yield Record(value, raw, line, place)
 
 
 def split_lines(chunks: Iterator[bytes], limit: int = LIMIT) -> Iterator[tuple[int, bytes | None]]:

@@ -11,10 +11,10 @@ import glob
 import os
 import sys
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple, Protocol
 
 from btm.errors import MissingExtraError, TraceError
 
@@ -28,6 +28,17 @@ _ZSTD = b"\x28\xb5\x2f\xfd"
 _BOM = b"\xef\xbb\xbf"
 # Zstandard gives all that a piece of input unpacks to: at most 128 KiB for each 4 bytes, so pieces are small.
 _ZSTD_PIECE = 8 << 10
+
+
+Watch = Callable[[int], None]
+"""Is told, as a log is read, how many bytes more."""
+
+
+class Readable(Protocol):
+    """What a log is read from."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return at most ``size`` bytes; none at the end."""
 
 
 class LogFile(NamedTuple):
@@ -70,7 +81,7 @@ def _files_below(folder: str) -> Iterator[str]:
 class ByteStream:
     """The unpacked bytes of one log, as chunks. ``problem`` says, once all is read, what cut the input short."""
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: Readable) -> None:
         self.problem: str | None = None
         self._seen: list[bytes] = []
         self._rest = self._guarded(_unpacked(file))
@@ -98,9 +109,25 @@ class ByteStream:
             self.problem = str(error) or type(error).__name__
 
 
+class _Watched:
+    """A file that says how many bytes were read from it."""
+
+    def __init__(self, file: Readable, watch: Watch) -> None:
+        self._file = file
+        self._watch = watch
+
+    def read(self, size: int) -> bytes:
+        data = self._file.read(size)
+        self._watch(len(data))
+        return data
+
+
 @contextmanager
-def open_log(path: str) -> Iterator[ByteStream]:
-    """Open a log for reading. Raises TraceError when it cannot be opened, MissingExtraError for a lone .zst."""
+def open_log(path: str, watch: Watch | None = None) -> Iterator[ByteStream]:
+    """Open a log for reading; ``watch`` is told of the bytes as they are read, before they are unpacked.
+
+    Raises TraceError when it cannot be opened, MissingExtraError for a lone .zst.
+    """
     if path == STDIN:
         yield ByteStream(sys.stdin.buffer)
         return
@@ -109,10 +136,10 @@ def open_log(path: str) -> Iterator[ByteStream]:
     except OSError as error:
         raise TraceError(f"{path}: cannot be opened: {error.strerror or error}") from error
     with file:
-        yield ByteStream(file)
+        yield ByteStream(file if watch is None else _Watched(file, watch))
 
 
-def _unpacked(file: BinaryIO) -> Iterator[bytes]:
+def _unpacked(file: Readable) -> Iterator[bytes]:
     first = b""
     while len(first) < len(_ZSTD) and (more := file.read(CHUNK)):  # a pipe may give a byte at a time
         first += more

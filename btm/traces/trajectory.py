@@ -63,7 +63,9 @@ _BOUNDARIES = {
     423: ErrorKind.PRECONDITION_FAILED,
     428: ErrorKind.PRECONDITION_FAILED,
 }
-_EXACT_KIND = "btm_kind"
+_EXACT_KIND, _AMBIGUOUS = "btm_kind", "btm_ambiguous"
+# After these a write may have happened; what a tool does is for the map to say.
+_MAY_HAVE_HAPPENED = frozenset({ErrorKind.TIMEOUT, ErrorKind.SERVER_ERROR, ErrorKind.UNAVAILABLE})
 _KINDS = frozenset(map(str, ErrorKind))
 
 
@@ -105,8 +107,6 @@ class Step:
 
         The types of ``logic`` (a loop, a repeated write, a cascade) are about the agent, not about the call.
         """
-        if self.failure_type in (None, LOGIC):
-            return None
         exact = self.extra.get(_EXACT_KIND)
         kind = ErrorKind(exact) if exact in _KINDS else self._kind()
         if kind is None:
@@ -117,11 +117,14 @@ class Step:
             detail=self.failure_detail or "",
             status_code=code if isinstance(code, int) else None,
             silent=kind.family == "silent",
+            ambiguous=bool(self.extra.get(_AMBIGUOUS, kind in _MAY_HAVE_HAPPENED)),
             reason="the trajectory is annotated so",
             rule="trajectory",
         )
 
     def _kind(self) -> ErrorKind | None:
+        if self.failure_type in (None, LOGIC):
+            return None
         subtype = self.failure_subtype or ""
         code = self.response.get("status_code")
         if subtype == "boundary" and code in _BOUNDARIES:
@@ -158,12 +161,14 @@ class Trajectory:
 
     @property
     def reward(self) -> float | None:
-        """1.0 for a success, 0.0 for a failure, None where the outcome lies between or was handed over."""
+        """1.0 for a success, 0.0 for a failure, what the record adds about one between; None where nobody says."""
+        if isinstance(own := self.extra.get("reward"), int | float):
+            return float(own)
         return {SUCCESS: 1.0, FAILURE: 0.0}.get(self.final_outcome)
 
 
 def failure_fields(outcome: Outcome) -> dict[str, Any]:
-    """Return the ``failure_*`` fields of a step, and our own ``btm_kind``, for what came of its call."""
+    """Return a step's ``failure_*`` fields, and our own ``btm_kind`` and ``btm_ambiguous``, for what came of its call."""
     kind = outcome.kind
     type_ = None if kind is None else TYPE_OF_KIND[kind]
     if kind is None or type_ is None:
@@ -173,6 +178,7 @@ def failure_fields(outcome: Outcome) -> dict[str, Any]:
         "failure_subtype": type_[1],
         "failure_detail": outcome.detail or None,
         _EXACT_KIND: str(kind),
+        _AMBIGUOUS: outcome.ambiguous,
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -108,11 +109,18 @@ def broken_call(tool: str, text: str, call_id: str) -> AIMessage:
 DONE = AIMessage(content="done")
 
 
+async def _no_wait(_: float) -> None:
+    await asyncio.sleep(0)
+
+
 def memory_of(mode: str = "advise", *, map_text: str = MAP, **options: Any) -> ToolMemory:
     """A memory in this process, with waits that take no time."""
     options.setdefault("sleep", lambda _: None)
+    options.setdefault("asleep", _no_wait)
     options.setdefault("rng", random.Random(7))
-    return ToolMemory.open(None, fallback_map=FallbackMap.from_text(map_text), mode=mode, **options)
+    return ToolMemory.open(
+        options.pop("path", None), fallback_map=FallbackMap.from_text(map_text), mode=mode, **options
+    )
 
 
 def learned(memory: ToolMemory) -> list[tuple[str, ...]]:

@@ -40,7 +40,11 @@ TOOLS = [find_user, get_order, list_orders]
 def asked(*calls: tuple[str, Any, str], as_objects: bool = False) -> Any:
     """An assistant's message with tool calls: name, arguments (a text is taken as it is), id."""
     made = [
-        {"id": i, "type": "function", "function": {"name": n, "arguments": a if isinstance(a, str) else json.dumps(a)}}
+        {
+            "id": i,
+            "type": "function",
+            "function": {"name": n, "arguments": a if isinstance(a, str) else json.dumps(a)},
+        }
         for n, a, i in calls
     ]
     if not as_objects:
@@ -74,7 +78,11 @@ def test_a_complete_loop(way: str, as_objects: bool) -> None:
         tools = {"find_user": find_user, "get_order": get_order, "list_orders": list_orders_async}
     script = [
         asked(("find_user", {"email": "a"}, "c1"), as_objects=as_objects),
-        asked(("get_order", {"order_id": "o1"}, "c2"), ("find_user", {"email": "b"}, "c3"), as_objects=as_objects),
+        asked(
+            ("get_order", {"order_id": "o1"}, "c2"),
+            ("find_user", {"email": "b"}, "c3"),
+            as_objects=as_objects,
+        ),
         asked(("list_orders", {"user_id": "u1"}, "c4"), as_objects=as_objects),
         {"role": "assistant", "content": "shipped", "tool_calls": None},
     ]
@@ -104,7 +112,9 @@ def test_arguments_that_are_no_json_and_unknown_tools_come_back_as_errors() -> N
     memory = memory_of()
     loop = memory.guard_loop(TOOLS)
     made = loop.run(
-        asked(("find_user", '{"email": ', "c1"), ("find_user", "[1]", "c2"), ("fly", {"to": "x"}, "c3"))["tool_calls"]
+        asked(("find_user", '{"email": ', "c1"), ("find_user", "[1]", "c2"), ("fly", {"to": "x"}, "c3"))[
+            "tool_calls"
+        ]
     )
     assert [m["tool_call_id"] for m in made] == ["c1", "c2", "c3"]
     assert "not valid JSON" in made[0]["content"]
@@ -178,7 +188,9 @@ async def test_awaited_calls_run_at_once_and_plain_functions_in_threads() -> Non
         return threading.current_thread().name
 
     loop = memory_of().guard_loop([find_user])
-    made = await loop.arun(asked(("find_user", {"email": "a"}, "1"), ("find_user", {"email": "b"}, "2"))["tool_calls"])
+    made = await loop.arun(
+        asked(("find_user", {"email": "a"}, "1"), ("find_user", {"email": "b"}, "2"))["tool_calls"]
+    )
     assert all(m["content"] != threading.main_thread().name for m in made)
 
 

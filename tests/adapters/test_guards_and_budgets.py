@@ -72,7 +72,7 @@ def test_the_fourth_identical_call_is_refused_with_the_reason_and_what_is_left()
 def test_other_modes_refuse_nothing(mode: str) -> None:
     made: list[str] = []
     [wrapped] = wrap_tools([failing(made)], memory_of(mode))
-    for i in range(5):
+    for _ in range(5):
         with pytest.raises(TimeoutError):
             wrapped.invoke({"order_id": "o1"}, config={"configurable": {"thread_id": "t"}})
     assert made == ["o1"] * 5

@@ -68,7 +68,7 @@ def test_the_conversation_is_the_thread_or_the_root_run_which_ends_it() -> None:
     assert handler._begun == {}
     threaded = {"callbacks": [handler], "configurable": {"thread_id": "t1"}}
     graph(get_order, list_orders, checkpointer=InMemorySaver()).invoke(ASK, threaded)
-    assert conversations(memory) == {first, "thread-t1"}
+    assert conversations(memory) == {first, "t1"}
 
 
 async def test_an_awaited_run_is_watched_the_same() -> None:

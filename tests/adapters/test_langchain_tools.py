@@ -9,7 +9,7 @@ import pytest
 from kit import learned, logged, memory_of
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, ToolMessage
-from langchain_core.tools import BaseTool, InjectedToolCallId, StructuredTool, ToolException, tool
+from langchain_core.tools import BaseTool, InjectedToolCallId, StructuredTool, Tool, ToolException, tool
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import InjectedState, ToolNode
 from pydantic import BaseModel, Field
@@ -281,6 +281,45 @@ def test_an_injected_call_id_reaches_the_tool_and_not_the_memory() -> None:
     assert memory._store.log("calls")[0]["arguments"] == '{"order_id": "1"}'
 
 
+def test_tools_with_a_json_schema_and_of_one_text_are_wrapped() -> None:
+    schema = {"type": "object", "properties": {"order_id": {"type": "string"}}, "title": "get_order"}
+    by_schema = StructuredTool.from_function(
+        lambda order_id: f"order {order_id}", name="get_order", description="d", args_schema=schema
+    )
+    single = Tool(name="find_user", description="d", func=lambda text: f"user {text}")
+    memory = memory_of(store_arguments=True)
+    order, user = wrap_tools([by_schema, single], memory)
+    assert order.invoke(call(order_id="1")).content == "order 1"
+    assert user.run("ann") == "user ann"
+    memory.flush()
+    stored = [r["arguments"] for r in memory._store.log("calls")]
+    assert sorted(stored) == ['{"order_id": "1"}', '{"tool_input": "ann"}']
+
+
+@pytest.mark.parametrize("form", ["mapping", "object"])
+def test_an_mcp_result_that_says_is_error_is_a_failure(form: str) -> None:
+    class TextContent(BaseModel):
+        type: str = "text"
+        text: str
+
+    class CallToolResult(BaseModel):
+        content: list[TextContent]
+        isError: bool = False  # noqa: N815 - the protocol's name
+
+    failed = CallToolResult(content=[TextContent(text="401 Unauthorized")], isError=True)
+
+    @tool
+    def get_order(order_id: str) -> Any:
+        """Look."""
+        return failed if form == "object" else failed.model_dump()
+
+    memory = memory_of()
+    [wrapped] = wrap_tools([get_order], memory)
+    wrapped.invoke({"order_id": "1"})
+    wrapped.invoke(call(order_id="1"))
+    assert [kind for _, kind, _ in logged(memory)] == ["auth_error"] * 2
+
+
 # -- act mode ----------------------------------------------------------------------------------------------------------
 
 
@@ -397,7 +436,7 @@ def test_conversations_are_told_by_thread_then_by_name_then_by_the_run() -> None
     run("c3")
     memory.flush()
     names = {r["call_id"]: r["conversation"] for r in memory._store.log("calls")}
-    assert (names["c1"], names["c2"]) == ("thread-t9", "named")
+    assert (names["c1"], names["c2"]) == ("t9", "named")
     assert names["c3"].startswith("run-")
     run("c4")
     memory.flush()

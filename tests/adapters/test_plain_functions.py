@@ -25,14 +25,16 @@ def test_a_loop_of_plain_functions_learns_and_advises() -> None:
     by_name: dict[str, Any] = {f.__name__: memory.wrap(f) for f in (find_user, get_order, list_orders)}
     plan: list[tuple[str, Any]] = [("find_user", "a"), ("get_order", "o1")]
     answers: list[Any] = []
+    notes: list[str] = []
     with memory.conversation("c"):
         while plan:
             name, argument = plan.pop(0)
             try:
                 answers.append(by_name[name](argument))
             except PermissionError as error:
-                assert 'next: switch to list_orders {"user_id":"u1"}' in error.__notes__[-1]
+                notes += error.__notes__
                 plan.append(("list_orders", "u1"))
+    assert 'next: switch to list_orders {"user_id":"u1"}' in notes[-1]
     assert answers[-1][0]["order_id"] == "o1"
     assert learned(memory) == [("get_order", "auth_error", "switch", "list_orders", 1, 1, 1)]
 

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from kit import DONE, MAP, ScriptedModel, calls, logged, memory_of
 from langchain.agents import create_agent
+from langchain_core.callbacks import CallbackManagerForToolRun
 from langchain_core.messages import HumanMessage
-from langchain_core.tools import tool
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool, tool
 from langgraph.types import interrupt
 
 from btm.adapters.langchain import BTMMiddleware, wrap_tools
@@ -201,3 +203,56 @@ def test_in_act_mode_every_try_has_the_limit() -> None:
     [wrapped] = wrap_tools([get_order], memory, timeouts={"get_order": 0.05})
     assert wrapped.invoke({"order_id": "o1"}) == "fine"
     assert [kind for _, kind, _ in logged(memory)] == ["timeout", "timeout", "ok"]
+
+
+@pytest.mark.parametrize("way", ["middleware", "tools", "loop"])
+def test_a_hung_sync_tool_holds_up_neither_the_awaited_agent_nor_the_end_of_its_event_loop(way: str) -> None:
+    release = threading.Event()
+
+    def charge(order_id: str, config: RunnableConfig | None = None) -> str:
+        """Charge."""
+        release.wait(20)
+        return "charged"
+
+    memory = memory_of(map_text=TIMED)
+
+    async def run() -> Any:
+        if way == "middleware":
+            model = ScriptedModel(script=[ONE_CALL, DONE])
+            made = create_agent(model, [tool(charge)], middleware=[BTMMiddleware(memory)])
+            return (await made.ainvoke(ASK))["messages"][2].content
+        if way == "tools":
+            [wrapped] = wrap_tools([charge], memory)
+            call = {"type": "tool_call", "name": "charge", "args": {"order_id": "o1"}, "id": "c1"}
+            return (await wrapped.ainvoke(call)).content
+        function = {"name": "charge", "arguments": '{"order_id": "o1"}'}
+        [answer] = await memory.guard_loop([charge]).arun([{"id": "c1", "function": function}])
+        return answer["content"]
+
+    begun = time.monotonic()
+    assert asyncio.run(run()).startswith("TimeoutError: charge timed out")
+    assert time.monotonic() - begun < 5
+    release.set()
+
+
+class Slow(BaseTool):
+    """A sync tool as a class, which wants its run manager."""
+
+    name: str = "charge"
+    description: str = "Charge."
+
+    def _run(self, order_id: str, run_manager: CallbackManagerForToolRun | None = None) -> str:
+        assert isinstance(run_manager, CallbackManagerForToolRun)
+        return threading.current_thread().name
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+async def test_a_sync_tool_of_a_class_gets_its_run_manager_in_a_thread_of_its_own(wrapped: bool) -> None:
+    memory = memory_of()
+    if wrapped:
+        [made] = wrap_tools([Slow()], memory, timeouts={"charge": 5.0})
+        assert await made.ainvoke({"order_id": "o1"}) == "btm-awaited"
+        return
+    model = ScriptedModel(script=[ONE_CALL, DONE])
+    agent = create_agent(model, [Slow()], middleware=[BTMMiddleware(memory, timeouts={"charge": 5.0})])
+    assert (await agent.ainvoke(ASK))["messages"][2].content == "btm-awaited"

@@ -60,6 +60,14 @@ def test_the_bare_agent_fails_where_its_tool_is_blocked(seed: int) -> None:
     assert [e for e in evaluation.episodes if e.solved] == []
 
 
+@pytest.mark.parametrize("seed", [2, 7])
+def test_an_oracle_comes_to_an_end_where_nothing_is_promised(seed: int) -> None:
+    request = Request(arms=("oracle", "bare"), faults=FaultSettings(seed=seed), profile="heterogeneous")
+    episodes = evaluate(request).episodes
+    solved = {arm: sum(e.solved for e in episodes if e.arm == arm) for arm in ("oracle", "bare")}
+    assert solved["bare"] < solved["oracle"] < len(episodes) / 2
+
+
 def test_the_agent_solves_every_task_when_nothing_fails() -> None:
     evaluation = run(0, Scenario.CLEAN, arms=("bare",))
     assert len(solved(evaluation, Scenario.CLEAN)) == 42

@@ -235,3 +235,14 @@ def test_identical_repeats_are_counted_after_a_failure_only() -> None:
         outcome(injector, "get_order", order_id="W1")
     outcome(injector, "get_order", order_id="W2")
     assert injector.identical_repeats == 2
+
+
+def test_who_may_know_can_look_ahead_without_calling() -> None:
+    shop = Shop()
+    plan = Planned({("cancel_order", n): Fault(ErrorKind.TIMEOUT, Draw()) for n in (1, 2)})
+    injector = Injector(shop.call, plan, shapes=SHAPES)
+    ahead = injector.foresee("cancel_order", {"order_id": "W1"}, 3)
+    assert [fault is not None for fault in ahead] == [True, True, False]
+    outcome(injector, "cancel_order", order_id="W1")
+    assert [f is not None for f in injector.foresee("cancel_order", {"order_id": "W1"}, 2)] == [True, False]
+    assert (len(injector.calls), shop.cancelled["W1"]) == (1, 0)

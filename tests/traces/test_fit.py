@@ -12,6 +12,7 @@ from btm.model import Action, Effect, ErrorKind, ToolCall
 from btm.posterior import Decay
 from btm.traces.conversation import NO_RESULT, Conversation, RecordedCall, Skipped
 from btm.traces.fit import fit
+from btm.traces.learned import LearnedFrom
 
 MAP = FallbackMap.from_text("""
 version: 1
@@ -132,12 +133,75 @@ def test_what_cannot_be_read_is_kept_for_the_report() -> None:
     assert done.conversations == 1
 
 
+DAY = 86_400.0
+MAY = 1_777_600_000.0  # seconds since the epoch
+
+
 def test_weights_follow_the_time_of_the_attempt() -> None:
-    call = ToolCall("get_order", {"order_id": "O1"}, call_id="1", at=100.0)
-    again = ToolCall("get_order", {"order_id": "O1"}, call_id="2", at=200.0)
+    call = ToolCall("get_order", {"order_id": "O1"}, call_id="1", at=MAY)
+    again = ToolCall("get_order", {"order_id": "O1"}, call_id="2", at=MAY + DAY)
     told = Conversation(
         "c", "log:1", ((RecordedCall(call, TIMEOUT),), (RecordedCall(again, "fine"),)), digest="d"
     )
-    done = fit([told], MAP, decay=Decay(half_life_s=100.0, landmark=0.0), now=1_000.0)
+    done = fit([told], MAP, decay=Decay(half_life_s=DAY, landmark=MAY), now=MAY)
     ((worked, failed),) = done.sums.values()
-    assert (worked, failed) == (pytest.approx(2.0**2), 0.0)
+    assert (worked, failed) == (pytest.approx(2.0), 0.0)
+
+
+def test_an_attempt_counts_from_when_its_call_ended() -> None:
+    call = ToolCall("get_order", {"order_id": "O1"}, call_id="1", at=MAY)
+    again = ToolCall("get_order", {"order_id": "O1"}, call_id="2", at=MAY)
+    slow = RecordedCall(again, "fine", latency_s=DAY)
+    told = Conversation("c", "log:1", ((RecordedCall(call, TIMEOUT),), (slow,)), digest="d")
+    done = fit([told], MAP, decay=Decay(half_life_s=DAY, landmark=MAY), now=MAY)
+    assert [sums[0] for sums in done.sums.values()] == [pytest.approx(2.0)]
+
+
+def test_calls_of_a_log_without_times_are_taken_to_be_made_now() -> None:
+    turns = [
+        (RecordedCall(ToolCall("get_order", {"order_id": "O1"}, call_id=str(n), at=float(n)), answer),)
+        for n, answer in enumerate([TIMEOUT, TIMEOUT, "fine"])
+    ]
+    done = fit([conversation(*turns)], MAP, decay=Decay(half_life_s=DAY, landmark=MAY), now=MAY)
+    assert all(max(sums) == pytest.approx(1.0, abs=1e-3) for sums in done.sums.values())
+
+
+def test_what_went_well_before_the_first_failure_changes_nothing() -> None:
+    before = [
+        (RecordedCall(ToolCall("list_orders", {"user_id": f"u{n}"}, call_id=f"b{n}"), "[1]"),)
+        for n in range(30)
+    ]
+    longer = conversation(*before, *STORY.batches)
+    assert learned(longer).sums == learned(STORY).sums
+
+
+def test_fits_of_parts_merge_into_the_fit_of_the_whole() -> None:
+    others = [STORY._replace(conversation_id=f"c{n}", digest=f"d{n}") for n in range(4)]
+    whole = learned(Skipped("log", 3, "not JSON"), *others)
+    merged = learned(Skipped("log", 3, "not JSON"), *others[:1])
+    merged.merge(learned(*others[1:]))
+    for name in ("conversations", "calls", "errors", "tool_errors", "actions", "formats", "skipped", "sums"):
+        assert getattr(merged, name) == getattr(whole, name)
+    assert list(merged.fitted) == list(whole.fitted)
+
+
+def test_conversations_that_were_learned_from_keep_their_names_and_places() -> None:
+    sources = [
+        "a.jsonl:1",
+        "a.jsonl:2",
+        "b.json#0",
+        "b.json#17",
+        "odd",
+        "x:007",
+        "y:",
+        "z#12 copy",
+        "C:\\log",
+    ]
+    found = LearnedFrom()
+    for number, source in enumerate(sources):
+        found.add(f"d{number}", source, number)
+    found.add("d0", "another:9", 5)
+    assert [(f.digest, f.source, f.calls) for f in found] == [(f"d{n}", s, n) for n, s in enumerate(sources)]
+    assert "d3" in found
+    assert "d99" not in found
+    assert len(found) == len(sources)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from btm.traces.blocks import is_block
-from btm.traces.chat import conversations, sampled_messages
+from btm.traces.chat import conversations, records_apart, sampled_messages
 from btm.traces.conversation import Conversation, Skipped
 from btm.traces.records import Log
 from btm.traces.sample import Sample
+from btm.traces.scanner import Path
 
 NAME = "anthropic"
 LOOKS_FOR = "`messages` whose `content` is a list with blocks of type `tool_use` and `tool_result`"
@@ -21,6 +22,11 @@ def matches(sample: Sample) -> bool:
         if "lc" not in message and isinstance(content, list) and any(map(is_block, content)):
             return True
     return not sample.records and b'"tool_use_id"' in sample.head
+
+
+def apart(sample: Sample) -> Path | None:
+    """Where the records lie that are a conversation each, if they are."""
+    return records_apart(sample)
 
 
 def read(log: Log) -> Iterator[Conversation | Skipped]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from btm.model import Effect
-from btm.traces import loose
+from btm.traces import eventlog, loose
 from btm.traces.conversation import HASHED, Conversation, Skipped
 from btm.traces.eventlog import CALL, END, REPORT, TYPES, outcome_from
 from btm.traces.loose import LooseCall, Report, Reward
@@ -14,7 +14,7 @@ from btm.traces.records import Log
 from btm.traces.sample import Sample
 from btm.traces.values import arguments_of, number_of, time_of
 
-NAME = "btm_events"
+NAME = eventlog.NAME
 LOOKS_FOR = "lines with `type` call, report or end and a `conversation`"
 
 
@@ -24,6 +24,10 @@ def matches(sample: Sample) -> bool:
         str(record.get("type")) in TYPES and isinstance(record.get("conversation"), str)
         for record in sample.objects
     )
+
+
+def apart(sample: Sample) -> None:
+    """Conversations are mixed in these logs."""
 
 
 def read(log: Log) -> Iterator[Conversation | Skipped]:

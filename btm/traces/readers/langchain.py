@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from btm.traces import lc
-from btm.traces.chat import conversations, sampled_messages
+from btm.traces.chat import conversations, records_apart, sampled_messages
 from btm.traces.conversation import Conversation, Skipped
 from btm.traces.records import Log
 from btm.traces.sample import Sample
+from btm.traces.scanner import Path
 
 NAME = "langchain"
 LOOKS_FOR = "messages of type `human`, `ai`, `tool` (with `data`, or with `lc` and `kwargs`)"
@@ -17,6 +18,11 @@ LOOKS_FOR = "messages of type `human`, `ai`, `tool` (with `data`, or with `lc` a
 def matches(sample: Sample) -> bool:
     """Whether the log's first records hold LangChain's messages."""
     return any("role" not in message and lc.is_message(message) for message in sampled_messages(sample))
+
+
+def apart(sample: Sample) -> Path | None:
+    """Where the records lie that are a conversation each, if they are."""
+    return records_apart(sample)
 
 
 def read(log: Log) -> Iterator[Conversation | Skipped]:

@@ -30,6 +30,10 @@ def matches(sample: Sample) -> bool:
     return "runs" in sample.keys or (not sample.records and b'"run_type"' in sample.head)
 
 
+def apart(sample: Sample) -> None:
+    """Conversations are mixed in these logs."""
+
+
 def read(log: Log) -> Iterator[Conversation | Skipped]:
     """Read the traces as conversations."""
     return loose.conversations(log, NAME, parse, ("runs",) if "runs" in log.sample.keys else ())

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from btm.traces.chat import conversations, sampled_messages
+from btm.traces.chat import conversations, records_apart, sampled_messages
 from btm.traces.conversation import Conversation, Skipped
 from btm.traces.layout import LISTS
 from btm.traces.records import Log
 from btm.traces.sample import Sample
+from btm.traces.scanner import Path
 
 NAME = "openai_chat"
 LOOKS_FOR = "`messages` whose members have a `role`, calls in `tool_calls`, answers with role `tool`"
@@ -23,6 +24,11 @@ def matches(sample: Sample) -> bool:
     if any(isinstance(message.get("role"), str) for message in sampled_messages(sample)):
         return True
     return not sample.records and not sample.keys.isdisjoint(LISTS) and b'"role"' in sample.head
+
+
+def apart(sample: Sample) -> Path | None:
+    """Where the records lie that are a conversation each, if they are."""
+    return records_apart(sample)
 
 
 def read(log: Log) -> Iterator[Conversation | Skipped]:

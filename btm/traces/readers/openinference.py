@@ -29,6 +29,10 @@ def matches(sample: Sample) -> bool:
     return mentioned or any("span_kind" in record for record in sample.objects)
 
 
+def apart(sample: Sample) -> None:
+    """Conversations are mixed in these logs."""
+
+
 def read(log: Log) -> Iterator[Conversation | Skipped]:
     """Read the traces as conversations."""
     return loose.conversations(log, NAME, toolspans.parse, path_of(log.sample))

@@ -23,6 +23,10 @@ def matches(sample: Sample) -> bool:
     return are_spans(sample)
 
 
+def apart(sample: Sample) -> None:
+    """Conversations are mixed in these logs."""
+
+
 def read(log: Log) -> Iterator[Conversation | Skipped]:
     """Read the traces as conversations."""
     return loose.conversations(log, NAME, toolspans.parse, path_of(log.sample))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from btm.traces.chat import conversations, sampled_messages
+from btm.traces.chat import conversations, records_apart, sampled_messages
 from btm.traces.conversation import Conversation, Skipped
 from btm.traces.items import is_own_item
 from btm.traces.records import Log
 from btm.traces.sample import Sample
+from btm.traces.scanner import Path
 
 NAME = "openai_responses"
 LOOKS_FOR = "items of type `function_call` and `function_call_output` (a list, or `input` and `output`)"
@@ -19,6 +20,11 @@ def matches(sample: Sample) -> bool:
     if any(record.get("object") == "response" for record in sample.objects):
         return True
     return any(is_own_item(message) for message in sampled_messages(sample))
+
+
+def apart(sample: Sample) -> Path | None:
+    """Where the records lie that are a conversation each, if they are."""
+    return records_apart(sample)
 
 
 def read(log: Log) -> Iterator[Conversation | Skipped]:

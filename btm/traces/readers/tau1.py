@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from btm.traces.chat import conversations
+from btm.traces.chat import conversations, records_apart
 from btm.traces.conversation import Conversation, Skipped
 from btm.traces.records import Log
 from btm.traces.sample import Sample
+from btm.traces.scanner import Path
 
 NAME = "tau1"
 LOOKS_FOR = "`traj`, a list of chat messages, beside `task_id` and `reward`"
@@ -21,6 +22,11 @@ def matches(sample: Sample) -> bool:
     return any("traj" in record for record in sample.objects) or (
         not sample.records and b'"traj"' in sample.head
     )
+
+
+def apart(sample: Sample) -> Path | None:
+    """Where the records lie that are a conversation each, if they are."""
+    return records_apart(sample)
 
 
 def read(log: Log) -> Iterator[Conversation | Skipped]:

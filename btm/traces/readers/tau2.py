@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from btm.traces.chat import conversations
+from btm.traces.chat import conversations, records_apart
 from btm.traces.conversation import Conversation, Skipped
 from btm.traces.records import Log
 from btm.traces.sample import Sample
+from btm.traces.scanner import Path
 
 NAME = "tau2"
 LOOKS_FOR = "`simulations`, each with `messages` and `reward_info`"
@@ -24,9 +25,14 @@ def matches(sample: Sample) -> bool:
     return _is_result_file(sample) or any(map(_is_simulation, sample.objects))
 
 
+def apart(sample: Sample) -> Path | None:
+    """Where the simulations lie."""
+    return ("simulations",) if _is_result_file(sample) else records_apart(sample)
+
+
 def read(log: Log) -> Iterator[Conversation | Skipped]:
     """Read the simulations as conversations."""
-    return conversations(log, NAME, ("simulations",) if _is_result_file(log.sample) else ())
+    return conversations(log, NAME, apart(log.sample) or ())
 
 
 def _is_result_file(sample: Sample) -> bool:

@@ -10,9 +10,10 @@ from btm.traces.conversation import NO_RESULT, Conversation, Skipped
 from btm.traces.layout import layout_of
 from btm.traces.records import Log, Record, digest_of
 from btm.traces.sample import Sample
+from btm.traces.scanner import Path
 from btm.traces.trajectory import LOGIC, Step, Trajectory
 from btm.traces.turns import Turns, answer
-from btm.traces.values import arguments_of, time_of
+from btm.traces.values import arguments_of, number_of, time_of
 
 NAME = "trajectories"
 LOOKS_FOR = "`trajectory_id` and `steps` with a `tool_name` each"
@@ -29,9 +30,14 @@ def matches(sample: Sample) -> bool:
 _MARKS = frozenset({"trajectory_id", "final_outcome", "failure_summary"})
 
 
+def apart(sample: Sample) -> Path:
+    """Where the trajectories lie."""
+    return ("trajectories",) if "trajectories" in sample.keys else ()
+
+
 def read(log: Log) -> Iterator[Conversation | Skipped]:
     """Read each trajectory as a conversation."""
-    for record in log.records(("trajectories",) if "trajectories" in log.sample.keys else ()):
+    for record in log.records(apart(log.sample)):
         if isinstance(record, Skipped):
             yield record
             continue
@@ -55,7 +61,14 @@ def _conversation(record: Record) -> Conversation:
         turn = step.extra.get("turn")
         _add(turns, step)
     return Conversation(
-        conversation_id, record.place, turns.batches(), trajectory.reward, started_at, digest, NAME
+        conversation_id,
+        record.place,
+        turns.batches(),
+        trajectory.reward,
+        started_at,
+        digest,
+        NAME,
+        trajectory.task_description or "",
     )
 
 
@@ -71,7 +84,8 @@ def _add(turns: Turns, step: Step) -> None:
     result, failed = _result(step.response), step.failure_type is not None
     # The types of logic are about the agent; and a step without response or failure has not been answered.
     silent = step.failure_type == LOGIC or (result is NO_RESULT and not failed)
-    answer(slot, result, None if silent else failed, outcome=step.outcome)
+    latency_s = number_of(extra.get("latency_s"))
+    answer(slot, result, None if silent else failed, latency_s=latency_s, outcome=step.outcome)
 
 
 def _result(response: Mapping[str, Any]) -> Any:

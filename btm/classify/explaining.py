@@ -1,0 +1,123 @@
+"""What a failing JSON body says: its status beside its codes and its words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from btm.classify import body_keys as keys
+from btm.classify import texts
+from btm.classify.codes import of_code, of_json_rpc
+from btm.classify.finding import DEFAULT, NONE, WEAK, Finding, surest
+from btm.classify.status import of_status
+from btm.classify.telling import are_field_errors, http_status, is_validator_list
+from btm.model import ErrorKind as K
+
+_NESTED_CODES = ("error", "errors", "Error", "fault", "body", "detail", "extensions", "data", "details")
+_NESTED_STATUS = ("error", "fault", "Error", "body")
+_FIELDS = Finding(
+    K.INVALID_ARGUMENTS, "body:fields", "each field comes with a complaint", 0.84, reached=False
+)
+
+
+def unexplained(rule: str) -> Finding:
+    """Return the finding of a failure that gives no reason."""
+    return Finding(K.UNKNOWN, f"body:{rule}", "marked as failed, without a reason", NONE)
+
+
+def explain(body: Mapping[str, Any]) -> Finding:
+    """Return what a body says that is known to stand for a failure."""
+    words = texts.of_error_text(message(body))
+    codes = surest(_codes(body))
+    best = (
+        words
+        if words is not None and codes is not None and codes.kind is K.UNKNOWN
+        else surest((codes, words))
+    )
+    status = _status(body)
+    if status is not None:
+        wait = words.retry_after_s if words is not None else None
+        return of_status(status, best)._replace(retry_after_s=wait)
+    if best is None or best.confidence < DEFAULT:
+        long_code = _long_code(body)
+        if long_code is not None:
+            return of_status(long_code // 100, best)._replace(confidence=WEAK, status_code=None)
+    if _is_validator(body):
+        best = surest((best, _FIELDS))
+    return best if best is not None and best.kind is not K.UNKNOWN else unexplained("error")
+
+
+def _status(body: Mapping[str, Any]) -> int | None:
+    status = http_status(body)
+    if status is not None:
+        return status
+    inner = next((body[k] for k in _NESTED_STATUS if isinstance(body.get(k), Mapping)), None)
+    return http_status({**inner, "message": ""}) if inner is not None and len(inner) <= 50 else None
+
+
+def _long_code(body: Mapping[str, Any]) -> int | None:
+    """A code such as 40001, whose first three digits are the HTTP status it stands for."""
+    for key in ("code", "errcode", "error_code"):
+        value = body.get(key)
+        if type(value) is int and 40_000 <= value < 60_000:
+            return value
+    return None
+
+
+def _is_validator(body: Mapping[str, Any]) -> bool:
+    detail, errors = body.get("detail"), body.get("errors")
+    if isinstance(detail, list) and is_validator_list(detail):
+        return True
+    if isinstance(errors, Mapping) and errors:
+        return all(isinstance(v, str | list) for v in list(errors.values())[:10])
+    if isinstance(errors, list) and errors and isinstance(errors[0], Mapping) and "field" in errors[0]:
+        return True
+    return are_field_errors(body)
+
+
+def _codes(body: Mapping[str, Any], depth: int = 0) -> list[Finding | None]:
+    found: list[Finding | None] = []
+    for key in keys.CODES:
+        value = body.get(key)
+        if isinstance(value, str) and value and len(value) < 80 and " " not in value.strip():
+            found.append(of_code(value.rsplit("#", 1)[-1].strip()))
+        elif type(value) is int and value < -31_000:
+            found.append(of_json_rpc(value))
+    if depth < 2:
+        for key in _NESTED_CODES:
+            inner = body.get(key)
+            if isinstance(inner, list) and inner:
+                inner = inner[0]
+            if isinstance(inner, Mapping):
+                found.extend(_codes(inner, depth + 1))
+    return found
+
+
+def message(body: Mapping[str, Any]) -> str:
+    """Return the words of a failing body, 1,500 characters at most: its messages first, the rest of its errors last."""
+    parts: list[str] = []
+    _collect(body, parts, 0)
+    return " ; ".join(dict.fromkeys(parts))[:1_500]
+
+
+def _collect(value: Any, parts: list[str], depth: int) -> None:
+    if depth > 4 or len(parts) > 12:
+        return
+    if isinstance(value, str):
+        if value.strip():
+            parts.append(value[:600])
+    elif isinstance(value, Mapping):
+        for key in _WORDED:
+            if key in value:
+                _collect(value[key], parts, depth + 1)
+        if depth:
+            for _, key in zip(range(10), value, strict=False):
+                if key not in _KNOWN:
+                    _collect(value[key], parts, depth + 1)
+    elif isinstance(value, list | tuple):
+        for item in value[:4]:
+            _collect(item, parts, depth + 1)
+
+
+_WORDED = keys.MESSAGES + keys.ERRORS
+_KNOWN = frozenset(_WORDED + keys.CODES) | keys.NOT_WORDS

@@ -1,0 +1,212 @@
+"""Whether a mapping as a whole says that the call failed, rather than that it found a failure of something else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from btm.classify import body_keys as keys
+from btm.classify import partial, plain, texts
+from btm.classify.codes import of_code
+from btm.classify.reading import field
+from btm.classify.status import is_failure
+from btm.model import Effect, ToolCall
+from btm.model import ErrorKind as K
+
+_VALIDATOR_ITEM = frozenset({"loc", "msg"})
+_COMPLAINTS = frozenset({K.INVALID_ARGUMENTS, K.PRECONDITION_FAILED, K.NOT_FOUND})
+_MOST_FIELDS = 20
+
+
+def is_quiet(body: Mapping[Any, Any]) -> bool:
+    """Whether a mapping holds no field that could tell of a failure: the cheap test that most results pass."""
+    if keys.TELLING.isdisjoint(body):
+        return not body or type(next(iter(body.values()))) is not list or len(body) > _MOST_FIELDS
+    return all(_is_quiet_field(key, body[key]) for key in keys.TELLING.intersection(body))
+
+
+def _is_quiet_field(key: str, value: Any) -> bool:
+    if key in keys.WORDY:
+        return (
+            type(value) is str
+            and len(value) <= 40
+            and value not in keys.GOOGLE_STATUS
+            and value.lower() not in keys.BAD_STATUS
+            and not value[:1].isdigit()
+        )
+    if key in keys.FLAGS and isinstance(value, bool):
+        return value
+    return value is None or (isinstance(value, str | int | float | list) and not value)
+
+
+def tells_failure(body: Mapping[str, Any], call: ToolCall) -> bool:
+    """Whether a mapping says that the call failed."""
+    if _has_payload(body, call):
+        return False
+    if any(body.get(flag) is False for flag in keys.FLAGS):
+        return not _is_record(body, call)
+    if http_status(body) is not None:
+        return True
+    if _error_value(body, call) is not None:
+        return not _is_record(body, call)
+    status = body.get("status") or body.get("result") or body.get("outcome") or body.get("state")
+    if isinstance(status, str) and _is_bad_status(status, body, call):
+        return True
+    return not keys.CODE_TOOL.search(call.tool[:80]) and _is_message(body)
+
+
+def _is_bad_status(status: str, body: Mapping[str, Any], call: ToolCall) -> bool:
+    if status in keys.GOOGLE_STATUS:
+        return True
+    low = status[:40].lower()
+    explained = len(body) == 1 or any(
+        k in body for k in ("message", "msg", "data", "code", "reason", "detail")
+    )
+    if low in keys.FIRM_BAD and explained and not _is_record(body, call):
+        return True
+    bare = low in keys.BAD_STATUS and not _payload_names(body)
+    return bare and (len(body) <= 2 or not keys.RECORD_TOOL.search(call.tool[:80]))
+
+
+def _payload_names(body: Mapping[str, Any]) -> bool:
+    """Whether any field is more than the trimmings of an error body."""
+    return any(not isinstance(k, str) or k.lower() not in keys.META for k in body)
+
+
+def _has_payload(body: Mapping[str, Any], call: ToolCall) -> bool:
+    """Whether the call went well, at least in part: data beside errors, a good status, a batch with successes."""
+    data, errors = body.get("data"), body.get("errors", body.get("Errors"))
+    if isinstance(data, Mapping | list) and data and (errors or body.get("error")):
+        members = list(data.values())[:20] if isinstance(data, Mapping) else data[:20]
+        return any(member not in (None, [], {}) for member in members)
+    if call.effect is Effect.WRITE and isinstance(errors, list) and partial.some_succeeded(body):
+        return True
+    status = body.get("status")
+    if isinstance(status, str) and (
+        status[:40].lower() in keys.IN_PART or status in ("success", "ok", "succeeded")
+    ):
+        return True
+    return body.get("success") is True or body.get("ok") is True
+
+
+def _is_record(body: Mapping[str, Any], call: ToolCall) -> bool:
+    """A record (of a job, a payment, a check) that failed is what was asked for, when the tool reads such records."""
+    if "valid" in body or "is_valid" in body or "passed" in body:
+        return True
+    others = [k for k in body if isinstance(k, str) and k.lower() not in keys.META and k not in keys.ERRORS]
+    has_id = any(k in ("id", "name") or k.endswith(("_id", "Id", "_name")) for k in others)
+    return has_id and len(others) >= 2 and keys.RECORD_TOOL.search(call.tool[:80]) is not None
+
+
+def http_status(body: Mapping[str, Any]) -> int | None:
+    """Return the failing HTTP status that a body carries as a field, or None."""
+    for key in keys.STATUSES:
+        value = body.get(key)
+        if isinstance(value, str) and len(value) == 3 and value.isascii() and value.isdigit():
+            value = int(value)
+        if is_failure(value) and (key not in keys.SHARED_STATUSES or _is_answer(body, key)):
+            return int(value) if value is not None else None
+    meta = body.get("ResponseMetadata")
+    value = field(meta, "HTTPStatusCode") if isinstance(meta, Mapping) else None
+    return value if type(value) is int and is_failure(value) else None
+
+
+def _is_answer(body: Mapping[str, Any], key: str) -> bool:
+    """Whether a body with a number under a common key looks like an HTTP answer rather than a record."""
+    others = [k for k in body if k != key]
+    if not others:
+        return key == "status"
+    known = sum(
+        1
+        for k in others
+        if isinstance(k, str) and (k.lower() in keys.META or k in keys.ERRORS or k in keys.ANSWER)
+    )
+    return known > 0 and known * 2 >= len(others) and not body.get("data")
+
+
+def _error_value(body: Mapping[str, Any], call: ToolCall) -> Any:
+    """The value under the first error field that says something, or None."""
+    return next(
+        (body[key] for key in keys.ERRORS if key in body and _says_error(key, body[key], body, call)), None
+    )
+
+
+def _says_error(key: str, value: Any, body: Mapping[str, Any], call: ToolCall) -> bool:
+    if value is True:
+        return True
+    if not value:
+        return False
+    if isinstance(value, str):
+        # "Message" is also what mails and chats call their text.
+        return value.strip().lower() not in keys.NO_ERROR and (key != "Message" or not _payload_names(body))
+    if isinstance(value, int | float):
+        return key in keys.NUMBERED_ERRORS
+    if isinstance(value, Mapping) and key in ("errors", "Errors"):
+        # Among other things it describes errors rather than reporting them.
+        return all(isinstance(k, str) and (k.lower() in keys.META or k in keys.ERRORS) for k in body)
+    if isinstance(value, list):
+        about_errors = keys.ERROR_TOOL.search(call.tool[:80]) is not None
+        return not (about_errors or len(body) > 4) or _are_messages(value, body)
+    return True
+
+
+def _are_messages(values: list[Any], body: Mapping[str, Any]) -> bool:
+    first = values[0]
+    if "errorMessages" in body or ("data" in body and not body["data"]):
+        return True
+    if isinstance(first, str):
+        return len(body) <= 3
+    if not isinstance(first, Mapping) or any(
+        k in first for k in ("timestamp", "time", "count", "id", "level", "line")
+    ):
+        return False  # entries of a log
+    return any(k in first for k in ("message", "msg", "detail", "code", "reason"))
+
+
+def _is_message(body: Mapping[str, Any]) -> bool:
+    """A body of nothing but a message (and its trimmings), where the message is an error by itself."""
+    detail = body.get("detail")
+    if len(body) <= 2 and isinstance(detail, list):
+        return is_validator_list(detail)
+    if len(body) <= 2 and isinstance(detail, str) and detail:
+        return plain.of_plain_text(detail, "") is not None or texts.of_error_text(detail) is not None
+    if are_field_errors(body):
+        return True
+    said = (body.get(k) for k in ("message", "msg", "Message", "detail"))
+    text = next((s for s in said if isinstance(s, str) and s), None)
+    if text is None:
+        return False
+    if "documentation_url" in body and len(body) <= 5:
+        return True
+    code = body.get("code", body.get("type"))
+    if str(code)[:40].lower() in keys.GOOD_CODES or _payload_names(body):
+        return False
+    return _is_error_code(code, body) or plain.of_plain_text(text, "") is not None
+
+
+def _is_error_code(code: Any, body: Mapping[str, Any]) -> bool:
+    if isinstance(code, str) and not code.isdigit():
+        known = of_code(code)
+        return known is not None and known.kind is not K.UNKNOWN
+    return type(code) is int and code > 1 and not body.get("data")
+
+
+def is_validator_list(items: list[Any]) -> bool:
+    """Whether a list is FastAPI's: what is wrong (``msg``) and where (``loc``)."""
+    return bool(items) and isinstance(items[0], Mapping) and items[0].keys() >= _VALIDATOR_ITEM
+
+
+def are_field_errors(body: Mapping[str, Any]) -> bool:
+    """Whether a body is Django REST's or Laravel's: every field with a list of complaints."""
+    return 0 < len(body) <= _MOST_FIELDS and all(_are_complaints(complaints) for complaints in body.values())
+
+
+def _are_complaints(complaints: Any) -> bool:
+    if (
+        not isinstance(complaints, list)
+        or not complaints
+        or not all(isinstance(c, str) for c in complaints[:5])
+    ):
+        return False
+    said = texts.of_error_text(complaints[0][:300]) if complaints[0].endswith(".") else None
+    return said is not None and said.kind in _COMPLAINTS

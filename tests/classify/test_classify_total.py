@@ -1,0 +1,177 @@
+"""The promise that classification never raises and that its time is linear and bounded."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from btm.classify import ShapeProfile, ToolResult, classify
+from btm.model import Effect, Outcome, ToolCall
+
+CALL = ToolCall("get_order", {"order_id": "W1", "expression": "1+1"}, Effect.WRITE, at=1.8e9)
+SHAPE = ShapeProfile().observe({"a": {"b": [1]}})
+
+TEXTS = st.text(max_size=60) | st.sampled_from(
+    [
+        "\ud800",
+        "Error: \udfff",
+        "error",
+        "timeout",
+        "not found",
+        "429",
+        "status",
+        "code",
+        "message",
+        "data",
+        "errors",
+        "\x00",
+    ]
+)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | TEXTS | st.binary(max_size=8),
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(TEXTS, inner, max_size=5),
+    max_leaves=25,
+)
+
+
+def named(**given: Any) -> Outcome:
+    outcome = classify(CALL, **given, shape=SHAPE)
+    assert outcome.rule != "internal", outcome
+    return outcome
+
+
+@given(JSON)
+@settings(max_examples=400)
+def test_any_json_value_has_an_outcome(value: Any) -> None:
+    named(result=value)
+    named(result=ToolResult(value, is_error=True))
+
+
+@given(
+    st.sampled_from([ValueError, KeyError, RuntimeError, OSError, TypeError, UnicodeError]),
+    st.lists(JSON, max_size=3),
+)
+@settings(max_examples=300)
+def test_any_exception_has_an_outcome(kind: type[Exception], arguments: list[Any]) -> None:
+    assert named(error=kind(*arguments)).kind is not None
+
+
+@given(JSON, JSON)
+@settings(max_examples=200)
+def test_any_attributes_of_an_exception_are_survived(first: Any, second: Any) -> None:
+    error = RuntimeError("x")
+    for name in (
+        "status_code",
+        "response",
+        "code",
+        "errno",
+        "retry_after",
+        "headers",
+        "body",
+        "error",
+        "exceptions",
+        "reason",
+    ):
+        setattr(error, name, first if len(name) % 2 else second)
+    assert named(error=error).kind is not None
+
+
+class HostileError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+    @property
+    def status_code(self) -> int:
+        raise RuntimeError("no status")
+
+    @property
+    def response(self) -> object:
+        return HostileError()
+
+
+class HostileMapping(Mapping[str, Any]):
+    def __getitem__(self, key: str) -> Any:
+        raise RuntimeError("no item")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(("error", "status"))
+
+    def __len__(self) -> int:
+        return 2
+
+
+class HostileObject:
+    def __getattribute__(self, name: str) -> Any:
+        raise RuntimeError("no attribute")
+
+
+def test_hostile_objects_are_survived() -> None:
+    assert classify(CALL, error=HostileError()).kind is not None
+    for result in (
+        HostileMapping(),
+        HostileObject(),
+        [HostileObject()],
+        {"error": HostileObject()},
+        HostileError(),
+    ):
+        classify(CALL, result)
+        classify(CALL, result, shape=SHAPE)
+
+
+def test_cycles_are_survived() -> None:
+    first, second = ValueError("first"), ValueError("second")
+    first.__cause__, second.__cause__ = second, first
+    assert named(error=first).kind is not None
+    loop: dict[str, Any] = {"error": "not found"}
+    loop["details"] = loop
+    assert named(result=loop).kind is not None
+    tangle: list[Any] = []
+    tangle.append(tangle)
+    named(result=tangle)
+
+
+def test_deep_nesting_is_survived() -> None:
+    deep: Any = "x"
+    for _ in range(5_000):
+        deep = {"error": deep}
+    named(result=deep)
+    named(result="[" * 15_000)
+
+
+PIECES = [
+    "error ", "the ", "not ", "a ", "'", '"', "(", "[", '{"a":', "\n", "a.b.", "retry after in ", "1m ", "E", "A_", "é",
+    "请", "the api the api ", "exceeded the your ", "cannot be ", "argument ", "response missing ", "tool ", "invalid ",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", PIECES)
+def test_no_text_takes_long(piece: str) -> None:
+    long = piece * (2_000_000 // len(piece))
+    for case in (
+        {"result": long},
+        {"error": ValueError(long)},
+        {"result": ToolResult(long, True)},
+        {"result": {"error": long}},
+    ):
+        classify(CALL, **case)  # patterns are compiled at first use
+        start = time.perf_counter()
+        classify(CALL, **case)
+        assert time.perf_counter() - start < 0.25, case
+
+
+def test_fifty_megabytes_are_no_matter() -> None:
+    huge = "Error: not found " * 3_000_000
+    for case in (
+        {"result": huge},
+        {"error": ValueError(huge)},
+        {"error": KeyError(huge)},
+        {"result": huge.encode()},
+    ):
+        start = time.perf_counter()
+        assert classify(CALL, **case).kind is not None
+        assert time.perf_counter() - start < 1.0

@@ -1,0 +1,64 @@
+"""How long a service asks to be left alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from btm.classify import retry_after
+
+NOW = 1_795_965_503.0  # 2026-11-29T15:18:23Z
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("Please try again in 20s.", 20.0),
+        ("Try again in 6m0s.", 360.0),
+        ("try again in 1m30s", 90.0),
+        ("Try again in 1 hour 5 minutes", 3_900.0),
+        ("retry in 500ms", 0.5),
+        ("Please retry after 12 seconds.", 12.0),
+        ("Too Many Requests: retry after 14", 14.0),
+        ('"retryDelay": "34s"', 34.0),
+        ("请在 30 秒后重试", 30.0),
+        ("30秒後に再試行してください", 30.0),
+        ("Bitte versuchen Sie es in 60 Sekunden erneut.", 60.0),
+        ("réessayez dans 10 secondes", 10.0),
+        ("Timed out. Waited 0.3 seconds.", None),
+        ("retry (attempt 3 of 5)", None),
+        ("Please wait a few minutes before you try again.", None),
+        ("try again in 99999999 days", None),
+    ],
+)
+def test_a_sentence_that_asks_for_a_wait_is_read(text: str, seconds: float | None) -> None:
+    assert retry_after.in_text(text) == seconds
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        ("30", 30.0),
+        (2.7, 2.7),
+        ("Sun, 29 Nov 2026 15:19:53 GMT", 90.0),
+        ("Sun, 29 Nov 2026 15:00:00 GMT", 0.0),
+        (b"5", 5.0),
+        (True, None),
+        (float("nan"), None),
+        (-3, None),
+        (10**400, None),
+        ("soon", None),
+        (None, None),
+    ],
+)
+def test_a_header_is_seconds_or_a_date(value: object, seconds: float | None) -> None:
+    assert retry_after.seconds_of(value, NOW) == seconds
+
+
+def test_a_date_means_nothing_without_a_time_to_count_from() -> None:
+    assert retry_after.seconds_of("Sun, 29 Nov 2026 15:19:53 GMT", None) is None
+
+
+def test_headers_are_read_whatever_their_case() -> None:
+    assert retry_after.in_headers({"RETRY-AFTER": "3"}, None) == 3.0
+    assert retry_after.in_headers({"retry-after-ms": "1500"}, None) == 1.5
+    assert retry_after.in_body({"error": {"details": [{"retryDelay": "34s"}]}}, None) == 34.0

@@ -1,0 +1,231 @@
+"""``btm fit``: what it writes, says and leaves behind."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from rich.console import Console
+from shared_data import shared
+
+from btm.cli.main import cli, main
+from btm.errors import TraceError
+from btm.store.sql import SqlStore
+
+fit_command = importlib.import_module("btm.cli.fit")
+TIMEOUT = "Error: request timed out"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "fit-from-logs.md"
+
+
+def conversation(number: int, *answers: str) -> str:
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "where is my order?"}]
+    for place, answer in enumerate(answers):
+        call = {
+            "id": f"c{place}",
+            "function": {"name": "get_order", "arguments": f'{{"order_id": "O{number}"}}'},
+        }
+        messages.append({"role": "assistant", "tool_calls": [call]})
+        messages.append({"role": "tool", "tool_call_id": f"c{place}", "content": answer})
+    return json.dumps({"conversation_id": f"conversation-{number}", "messages": messages}) + "\n"
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    path = tmp_path / "log.jsonl"
+    path.write_text("".join(conversation(n, TIMEOUT, TIMEOUT, "shipped") for n in range(12)))
+    return path
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    return tmp_path / "btm.db"
+
+
+def run(*arguments: object) -> str:
+    result = CliRunner().invoke(cli, ["fit", *map(str, arguments)], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def fitted(*arguments: object) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(run(*arguments, "--json"))
+    return document
+
+
+def evidence(database: Path) -> dict[tuple[Any, ...], tuple[float, float]]:
+    store = SqlStore(database)
+    try:
+        return {tuple(key): (successes, failures) for key, successes, failures in store.evidence()}
+    finally:
+        store.close()
+
+
+LEARNED = {
+    ("get_order", "timeout", "retry", "", 1): (0.0, 12.0),
+    ("get_order", "timeout", "retry", "", 2): (12.0, 0.0),
+}
+
+
+def test_the_document_says_what_was_learned(log: Path, database: Path) -> None:
+    document = fitted(log, "--db", database)
+    assert {key: document[key] for key in ("conversations", "already_fitted", "calls", "errors")} == {
+        "conversations": 12,
+        "already_fitted": 0,
+        "calls": 36,
+        "errors": {"timeout": 24},
+    }
+    assert (document["incidents"], document["attempts"], document["skipped"]) == (12, 24, [])
+    assert document["tools"] == {"get_order": {"calls": 36, "errors": {"timeout": 24}}}
+    assert evidence(database) == LEARNED
+
+
+def test_a_second_fit_adds_nothing_and_says_so(log: Path, database: Path) -> None:
+    run(log, "--db", database)
+    copy = log.with_name("renamed.txt")
+    copy.write_bytes(log.read_bytes())
+    document = fitted(copy, "--db", database)
+    assert (document["conversations"], document["already_fitted"], document["calls"]) == (0, 12, 0)
+    assert evidence(database) == LEARNED
+    assert "12 conversations were fitted before and add nothing" in run(log, "--db", database)
+
+
+def test_again_counts_what_was_fitted_before_once_more(log: Path, database: Path) -> None:
+    run(log, "--db", database)
+    assert fitted(log, "--db", database, "--again")["conversations"] == 12
+    assert evidence(database) == {key: (2 * s, 2 * f) for key, (s, f) in LEARNED.items()}
+
+
+def test_what_was_fitted_again_for_the_first_time_is_remembered(log: Path, database: Path) -> None:
+    run(log, "--db", database, "--again")
+    assert fitted(log, "--db", database)["already_fitted"] == 12
+
+
+def test_a_dry_run_counts_by_format_tool_error_and_action_and_writes_nothing(
+    log: Path, database: Path
+) -> None:
+    said = run(log, "--db", database, "--dry-run")
+    assert "openai_chat 12" in said
+    assert "get_order     36      24  timeout 24" in said
+    assert "attempts by action: retry 24" in said
+    assert "Nothing was written" in said
+    assert not database.exists()
+
+
+def test_the_summary_says_what_never_and_what_mostly_works(log: Path, database: Path) -> None:
+    log.write_text(
+        "".join(conversation(n, "Error: order not found", "Error: order not found") for n in range(41))
+    )
+    said = run(log, "--db", database)
+    assert "41 conversations (openai_chat 41), 82 calls, 82 errors, 41 incidents, 41 attempts" in said
+    assert "get_order after not_found: repeating unchanged never worked (0 of 41)" in said
+
+
+def test_a_broken_line_is_reported_and_the_rest_is_learned(log: Path, database: Path) -> None:
+    lines = log.read_text().splitlines(keepends=True)
+    log.write_text("".join([*lines[:3], '{"messages": [\n', *lines[3:]]))
+    document = fitted(log, "--db", database)
+    assert document["conversations"] == 12
+    assert [(s["file"], s["line"]) for s in document["skipped"]] == [(str(log), 4)]
+    assert "not JSON" in document["skipped"][0]["reason"]
+
+
+def test_strict_stops_at_a_broken_line_and_learns_nothing(log: Path, database: Path) -> None:
+    log.write_text(log.read_text() + "{broken\n")
+    with pytest.raises(TraceError, match=":13: not JSON"):
+        run(log, "--db", database, "--strict")
+    assert evidence(database) == {}
+
+
+def test_an_unknown_format_ends_with_what_was_looked_for(
+    tmp_path: Path, database: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "notes.txt").write_text("buy milk\n")
+    monkeypatch.setattr(sys, "argv", ["btm", "fit", str(tmp_path / "notes.txt"), "--db", str(database)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert "openai_chat: `messages` whose members have a `role`" in said
+    assert "The log begins with: buy milk" in said
+
+
+def test_several_workers_write_what_one_writes(log: Path, database: Path) -> None:
+    run(log, "--db", database, "--workers", 2)
+    assert evidence(database) == LEARNED
+
+
+KILLED = """
+import os, signal, sys
+from btm.cli.main import cli
+from btm.store.sql import SqlStore
+def die(*_, **__): os.kill(os.getpid(), signal.SIGKILL)
+setattr(*{what}, die)
+cli(["fit", sys.argv[1], "--db", sys.argv[2]])
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+@pytest.mark.parametrize(
+    "when", ['(SqlStore, "add_learned")', '(SqlStore, "_save_priors")'], ids=["before", "amid"]
+)
+@pytest.mark.parametrize("there", [False, True], ids=["new database", "old database"])
+def test_a_fit_that_is_killed_leaves_the_database_as_it_was_and_can_be_done_again(
+    when: str, there: bool, log: Path, database: Path, tmp_path: Path
+) -> None:
+    if there:
+        other = tmp_path / "other.jsonl"
+        other.write_text(conversation(99, TIMEOUT, "shipped"))
+        run(other, "--db", database)
+    before = evidence(database) if there else {}
+    script = KILLED.format(what=when)
+    killed = subprocess.run([sys.executable, "-c", script, str(log), str(database)], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert evidence(database) == before
+    assert fitted(log, "--db", database)["conversations"] == 12
+    assert evidence(database).keys() >= LEARNED.keys()
+    assert evidence(database)["get_order", "timeout", "retry", "", 2] == (12.0, 0.0)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_progress_is_shown_on_a_terminal_and_kept_from_the_output(
+    workers: int, log: Path, database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal = io.StringIO()
+    console = Console(file=terminal, force_terminal=True, width=100)
+    monkeypatch.setattr(fit_command, "progress_console", lambda: console)
+    said = run(log, "--db", database, "--workers", workers)
+    assert "12 conversations" in terminal.getvalue()
+    assert "100 %" in terminal.getvalue()
+    assert "\x1b" not in said
+
+
+def test_the_recorded_logs_are_fitted_whole(database: Path) -> None:
+    document = fitted(shared("data/traces/tau2"), "--db", database, "--map", "airline")
+    assert (document["conversations"], document["calls"], document["skipped"]) == (200, 1930, [])
+
+
+def test_every_command_of_the_page_about_fitting_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pyarrow", reason="the page also writes Parquet")
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    (logs / "support.jsonl").write_text(
+        "".join(conversation(n, TIMEOUT, "shipped") for n in range(12)) + "{a broken line\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    commands = [
+        line.split("#")[0].split()[1:] for line in PAGE.read_text().splitlines() if line.startswith("btm ")
+    ]
+    assert len(commands) >= 10
+    for command in commands:
+        result = CliRunner().invoke(cli, command, catch_exceptions=False)
+        assert result.exit_code == 0, (command, result.output)

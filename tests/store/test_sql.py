@@ -1,0 +1,591 @@
+"""The store on a SQL database: SQLite always, PostgreSQL where BTM_TEST_POSTGRES names one (a scratch database)."""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from core_kit import Clock, call, key, known, memory_of, recounted, stored
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from btm.errors import StoreError
+from btm.model import (
+    SUCCESS,
+    Action,
+    Attempt,
+    Effect,
+    ErrorKind,
+    EvidenceKey,
+    Incident,
+    IncidentState,
+    Outcome,
+    ToolCall,
+)
+from btm.posterior import Decay, Evidence, Priors, pooled
+from btm.store import CallEvent, IncidentEvent
+from btm.store.database import Database
+from btm.store.merging import merge_into
+from btm.store.rows import name
+from btm.store.sql import DEFAULT_HALF_LIFE_S, SqlStore
+
+POSTGRES = os.environ.get("BTM_TEST_POSTGRES", "")
+NOW = 1_700_000_000.0
+
+
+@pytest.fixture(params=["memory", "file", "postgres"])
+def where(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str | Path | None]:
+    if request.param == "memory":
+        yield None
+    elif request.param == "file":
+        yield tmp_path / "btm.db"
+    elif not POSTGRES:
+        pytest.skip("BTM_TEST_POSTGRES names no PostgreSQL database")
+    else:
+        _drop_tables(POSTGRES)
+        yield POSTGRES
+        _drop_tables(POSTGRES)
+
+
+def _drop_tables(url: str) -> None:
+    from sqlalchemy import create_engine
+
+    from btm.store.schema import metadata
+
+    engine = create_engine(url)
+    metadata.drop_all(engine)
+    engine.dispose()
+
+
+@pytest.fixture
+def store(where: str | Path | None) -> Iterator[SqlStore]:
+    made = SqlStore(where, half_life_s=math.inf, now=NOW)
+    yield made
+    made.close()
+
+
+def event(
+    number: int | str, *, ok: bool = True, at: float = NOW, attempts: int = 1, **changes: Any
+) -> CallEvent:
+    """A finished call that was an attempt on an incident."""
+    made = ToolCall(changes.get("tool", "get_order"), {}, Effect.READ, "talk", f"c{number}")
+    key_ = EvidenceKey(made.tool, ErrorKind.TIMEOUT, Action.RETRY, "", 1)
+    outcome = SUCCESS if ok else Outcome(ErrorKind.TIMEOUT, detail="slow")
+    return CallEvent(
+        made,
+        "f" * 32,
+        outcome,
+        at,
+        1.0,
+        attempts=tuple(
+            Attempt(f"talk/i{n}", made.call_id, key_, ok, at, 1.0, outcome.kind) for n in range(attempts)
+        ),
+        incidents=changes.get("incidents", ()),
+    )
+
+
+def incident(state: IncidentState = IncidentState.OPEN, name_: str = "talk/i0") -> Incident:
+    failed = ToolCall("get_order", {}, Effect.READ, "talk", "c0")
+    return Incident(name_, "talk", failed, ErrorKind.TIMEOUT, Outcome(ErrorKind.TIMEOUT), NOW, state)
+
+
+RETRY = key("get_order", "timeout", "retry")
+
+
+# -- writing and reading -------------------------------------------------------------------------------------------
+
+
+def test_what_was_written_is_loaded(store: SqlStore) -> None:
+    assert store.write([event(1, ok=False), event(2)]) == []
+    snapshot = store.load(NOW)
+    assert snapshot.evidence == ((RETRY, 1.0, 1.0),)
+    assert snapshot.recent_calls == (("get_order", NOW, False), ("get_order", NOW, True))
+    assert snapshot.priors == Priors()
+    assert len(snapshot.hash_key) == 16
+    assert [row["call_id"] for row in store.log("calls")] == ["c1", "c2"]
+    assert store.log("calls")[0]["started_at"] == NOW - 1.0
+
+
+def test_a_call_that_is_there_already_adds_nothing(store: SqlStore) -> None:
+    first = event(1)
+    store.write([first])
+    assert store.write([event(1), event(2)]) == [event(1)]
+    assert stored(store) == {RETRY: (2.0, 0.0)} == recounted(store)
+
+
+def test_a_call_twice_in_one_batch_counts_once(store: SqlStore) -> None:
+    one, copy = event(1), event(1, ok=False)
+    (duplicate,) = store.write([one, copy, event(2)])
+    assert duplicate is copy
+    assert stored(store) == {RETRY: (2.0, 0.0)} == recounted(store)
+
+
+def test_one_call_can_be_an_attempt_on_two_incidents(store: SqlStore) -> None:
+    store.write([event(1, attempts=2)])
+    assert stored(store) == {RETRY: (2.0, 0.0)} == recounted(store)
+
+
+def test_an_incident_has_its_latest_state(store: SqlStore) -> None:
+    store.write([event(1, incidents=(incident(),)), IncidentEvent((incident(IncidentState.ABANDONED),))])
+    store.write([IncidentEvent((incident(IncidentState.RESOLVED, "talk/i1"),))])
+    assert {row["incident_id"]: row["state"] for row in store.log("incidents")} == {
+        "talk/i0": "abandoned",
+        "talk/i1": "resolved",
+    }
+
+
+def test_a_failed_batch_leaves_nothing_behind(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> None:
+        raise RuntimeError("half way")
+
+    monkeypatch.setattr(store, "_upsert_incidents", broken)
+    with pytest.raises(RuntimeError):
+        store.write([event(1)])
+    monkeypatch.undo()
+    assert stored(store) == {}
+    assert store.log("calls") == []
+    assert store.write([event(1)]) == []
+
+
+@pytest.mark.parametrize("odd", ["\ud800", "a\0b", "é" * 600, "x" * 600, ""])
+def test_any_name_can_be_stored_and_found_again(store: SqlStore, odd: str) -> None:
+    made = ToolCall(odd or "t", {}, Effect.READ, odd, odd)
+    odd_key = EvidenceKey(odd or "t", ErrorKind.TIMEOUT, Action.SWITCH, odd, 1)
+    opened = Incident(f"{odd}/{odd}", odd, made, ErrorKind.TIMEOUT, Outcome(ErrorKind.TIMEOUT), NOW)
+    attempt = Attempt(f"{odd}/{odd}", odd, odd_key, success=True, at=NOW)
+    item = CallEvent(made, "f" * 32, SUCCESS, NOW, attempts=(attempt,), incidents=(opened,))
+    assert store.write([item]) == []
+    assert store.write([item]) == [item]
+    assert store.report(odd, odd, ErrorKind.STALE_DATA).found
+
+
+def test_long_names_that_begin_alike_stay_different() -> None:
+    one, two = "x" * 300 + "1", "x" * 300 + "2"
+    assert name(one) != name(two)
+    assert len(name(one)) == 255
+    assert name("short") == "short"
+
+
+def test_clearing_forgets_what_was_learned_but_not_the_settings(store: SqlStore) -> None:
+    key_before = store.load(NOW).hash_key
+    store.write([event(1)])
+    store.clear()
+    assert stored(store) == {}
+    assert store.log("calls") == []
+    assert store.load(NOW).hash_key == key_before
+
+
+# -- late reports --------------------------------------------------------------------------------------------------
+
+
+def test_a_report_turns_a_success_into_a_failure(store: SqlStore) -> None:
+    store.write([event(1), event(2)])
+    reported = store.report("talk", "c1", ErrorKind.FACTUAL_ERROR)
+    assert reported.found
+    assert [a.call_id for a in reported.attempts] == ["c1"]
+    assert stored(store) == {RETRY: (1.0, 1.0)} == recounted(store)
+    row = next(row for row in store.log("calls") if row["call_id"] == "c1")
+    assert (row["kind"], row["silent"], row["reported"]) == ("factual_error", True, True)
+
+
+def test_a_report_counts_once_and_only_for_what_had_seemed_to_succeed(store: SqlStore) -> None:
+    store.write([event(1), event(2, ok=False)])
+    assert store.report("talk", "c1", ErrorKind.STALE_DATA).found
+    assert not store.report("talk", "c1", ErrorKind.STALE_DATA).found
+    assert not store.report("talk", "c2", ErrorKind.STALE_DATA).found
+    assert not store.report("talk", "nobody", ErrorKind.STALE_DATA).found
+    assert stored(store) == {RETRY: (0.0, 2.0)} == recounted(store)
+
+
+def test_a_report_moves_the_weight_that_the_attempt_had() -> None:
+    store = SqlStore(None, half_life_s=100.0, now=NOW)
+    store.write([event(1, at=NOW + 100), event(2, at=NOW + 300)])
+    store.report("talk", "c1", ErrorKind.STALE_DATA)
+    assert stored(store) == {RETRY: (8.0, 2.0)} == recounted(store)
+
+
+# -- what a database states about itself ---------------------------------------------------------------------------
+
+
+def test_a_database_keeps_its_half_life_landmark_and_key(tmp_path: Path) -> None:
+    path = tmp_path / "btm.db"
+    first = SqlStore(path, half_life_s=3_600.0, now=NOW)
+    again = SqlStore(path, now=NOW + 50)
+    assert again.decay == first.decay == Decay(3_600.0, NOW)
+    assert again.load(NOW).hash_key == first.load(NOW).hash_key
+    assert SqlStore(path, half_life_s=3_600, now=NOW).decay == first.decay
+    assert SqlStore(None, now=NOW).decay.half_life_s == DEFAULT_HALF_LIFE_S
+
+
+def test_another_half_life_is_refused(tmp_path: Path) -> None:
+    SqlStore(tmp_path / "btm.db", half_life_s=3_600.0).close()
+    with pytest.raises(StoreError, match="half-life of 3600"):
+        SqlStore(tmp_path / "btm.db", half_life_s=60.0)
+
+
+@pytest.mark.parametrize("half_life", [0.0, -1.0, math.nan])
+def test_a_half_life_is_positive(half_life: float) -> None:
+    with pytest.raises(ValueError, match="positive"):
+        SqlStore(None, half_life_s=half_life)
+
+
+def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
+    SqlStore(tmp_path / "btm.db").close()
+    with sqlite3.connect(tmp_path / "btm.db") as connection:
+        connection.execute("UPDATE btm_meta SET value = '99' WHERE key = 'schema_version'")
+    connection.close()
+    with pytest.raises(StoreError, match="schema version 99"):
+        SqlStore(tmp_path / "btm.db")
+
+
+def test_fitted_priors_are_kept(store: SqlStore, where: str | Path | None) -> None:
+    priors = Priors((1.5, 2.5, 3.5), {("family", "transient", "retry", "1"): 0.4})
+    store.save_priors(priors)
+    assert store.load(NOW).priors == priors
+
+
+def test_an_old_landmark_is_moved_and_no_belief_changes(tmp_path: Path) -> None:
+    path, later = tmp_path / "btm.db", NOW + 300 * 60.0
+    store = SqlStore(path, half_life_s=60.0, now=NOW)
+    store.write([event(1, at=NOW + 60), event(2, ok=False, at=NOW + 120)])
+    before = pooled(Evidence(store.evidence()), RETRY, Priors(), store.decay.scale(later))
+    store.close()
+    moved = SqlStore(path, now=later)
+    assert moved.decay == Decay(60.0, later)
+    after = pooled(Evidence(moved.evidence()), RETRY, Priors(), moved.decay.scale(later))
+    assert (after.alpha, after.beta) == pytest.approx((before.alpha, before.beta))
+
+
+def test_the_landmark_is_moved_while_writing_too() -> None:
+    store = SqlStore(None, half_life_s=60.0, now=NOW)
+    for n in range(50):
+        store.write([event(n, at=NOW + n * 60.0 * 50)])
+    assert store.decay.landmark > NOW
+    ((_, successes, _),) = store.evidence()
+    assert successes * store.decay.scale(NOW + 49 * 60.0 * 50) == pytest.approx(1.0)
+
+
+# -- places --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("odd", ["what?.db", "100%.db", "a b#c.db", "ü.db"])
+def test_any_file_name_will_do(tmp_path: Path, odd: str) -> None:
+    SqlStore(tmp_path / odd).close()
+    assert (tmp_path / odd).is_file()
+
+
+def test_a_url_opens_the_same_database_with_the_same_care(tmp_path: Path) -> None:
+    path = tmp_path / "btm.db"
+    by_url = SqlStore(f"sqlite:///{path}", half_life_s=60.0)
+    by_url.write([event(1)])
+    assert stored(SqlStore(path)) == stored(by_url)
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    connection.close()
+
+
+@pytest.mark.parametrize("where", [None, ":memory:", "sqlite://"])
+def test_a_database_in_memory_is_shared_by_all_threads(where: str | None) -> None:
+    store = SqlStore(where, half_life_s=math.inf)
+    errors: list[Exception] = []
+
+    def work(start: int) -> None:
+        try:
+            for n in range(start, start + 50):
+                store.write([event(n)])
+                store.load(NOW)
+        except Exception as error:  # noqa: BLE001 - the test asks for none
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(k * 50,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert stored(store) == {RETRY: (200.0, 0.0)}
+
+
+def test_what_is_no_database_is_a_store_error(tmp_path: Path) -> None:
+    (tmp_path / "note.txt").write_text("This is not a database, whatever its owner thinks of it. " * 50)
+    with pytest.raises(StoreError, match="not a database"):
+        SqlStore(tmp_path / "note.txt")
+    with pytest.raises(StoreError, match="unable to open"):
+        SqlStore(tmp_path / "missing" / "btm.db")
+    with pytest.raises(StoreError, match="not in mysql"):
+        SqlStore("mysql://db/orders")
+    with pytest.raises(StoreError, match="cannot be read"):
+        SqlStore("://nothing")
+
+
+def test_a_password_is_not_shown() -> None:
+    database = object.__new__(Database)
+    with pytest.raises(Exception) as failed:  # noqa: PT011 - the driver may be absent, or the server
+        database.__init__("postgresql://user:hunter22@localhost:1/nowhere", lambda _: None)  # type: ignore[misc]
+    assert "hunter22" not in str(failed.value)
+
+
+def test_a_locked_database_is_a_store_error_and_nothing_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "btm.db"
+    store = SqlStore(path)
+    with store._transaction() as connection:
+        connection.exec_driver_sql("PRAGMA busy_timeout = 10")
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreError, match="locked"):
+        store.write([event(1)])
+    other.execute("ROLLBACK")
+    other.close()
+    assert store.write([event(1)]) == []
+
+
+def test_a_read_only_database_is_a_store_error(tmp_path: Path) -> None:
+    store = SqlStore(tmp_path / "btm.db")
+    with store._transaction() as connection:
+        connection.exec_driver_sql("PRAGMA query_only = 1")
+    with pytest.raises(StoreError, match="readonly"):
+        store.write([event(1)])
+
+
+def test_a_full_disk_is_a_store_error_and_the_store_comes_back(tmp_path: Path) -> None:
+    store = SqlStore(tmp_path / "btm.db")
+    with store._transaction() as connection:
+        pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
+        connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
+    events = [event(n) for n in range(5_000)]
+    with pytest.raises(StoreError, match="full"):
+        store.write(events)
+    with store._transaction() as connection:
+        connection.exec_driver_sql("PRAGMA max_page_count = 1000000")
+    assert store.write(events) == []
+    assert len(store.log("calls")) == 5_000
+
+
+def test_a_deleted_file_is_made_anew(tmp_path: Path) -> None:
+    path = tmp_path / "btm.db"
+    store = SqlStore(path, half_life_s=60.0, now=NOW)
+    store.write([event(1)])
+    before = store.load(NOW)
+    for file in tmp_path.iterdir():
+        file.unlink()
+    assert store.write([event(2)]) == []
+    reopened = SqlStore(path)
+    assert [row["call_id"] for row in reopened.log("calls")] == ["c2"]
+    after = reopened.load(NOW)
+    assert (after.decay, after.hash_key) == (before.decay, before.hash_key)
+
+
+def test_a_memory_goes_on_when_its_file_is_gone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    memory = memory_of(path=folder / "btm.db")
+    for file in folder.iterdir():
+        file.unlink()
+    folder.rmdir()
+    with caplog.at_level(logging.WARNING, "btm"):
+        assert memory.call(call("get_order", order_id="o1"), lambda *_: "answer").result == "answer"
+        assert not memory.flush()
+    folder.mkdir()
+    assert memory.flush()
+    assert len(memory._store.log("calls")) == 1  # type: ignore[attr-defined]
+    memory.close()
+
+
+# -- several processes ---------------------------------------------------------------------------------------------
+
+WORKER = """
+import sys
+sys.path[:0] = {paths!r}
+from test_sql import NOW, event
+from btm.store.sql import SqlStore
+store = SqlStore({where!r}, now=NOW)
+print("open", flush=True)
+sys.stdin.readline()
+for n in range({start}, {start} + 60):
+    store.write([event(n)])
+"""
+
+
+def _worker(where: str | Path, start: int) -> subprocess.Popen[str]:
+    here = Path(__file__).resolve().parent
+    code = WORKER.format(paths=[str(here), str(here.parent)], where=str(where), start=start)
+    pipe = subprocess.PIPE
+    return subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe, text=True)
+
+
+def test_several_processes_open_and_write_at_once(where: str | Path | None) -> None:
+    if where is None:
+        pytest.skip("a database in memory belongs to one process")
+    workers = [_worker(where, start) for start in (0, 60, 120, 150)]  # the last two overlap
+    for worker in workers:
+        assert worker.stdout is not None
+        assert worker.stdout.readline() == "open\n"
+    for worker in workers:
+        assert worker.stdin is not None
+        worker.stdin.write("go\n")
+        worker.stdin.flush()
+    for worker in workers:
+        worker.communicate()
+        assert worker.returncode == 0
+    store = SqlStore(where, now=NOW)
+    ((_, successes, failures),) = store.evidence()
+    assert (successes, failures) == pytest.approx((210.0, 0.0))
+    assert stored(store) == recounted(store)
+    store.close()
+
+
+def test_two_memories_on_one_file_learn_a_call_once(tmp_path: Path) -> None:
+    clock, path = Clock(), tmp_path / "btm.db"
+    one, two = memory_of(clock, path=path), memory_of(clock, path=path)
+
+    def failing(*_: Any) -> Any:
+        raise TimeoutError("timed out")
+
+    for memory in (one, two):  # the same run, resumed in another process
+        for call_id in ("c1", "c2"):
+            memory.call(call("get_order", "talk", call_id, order_id="o1"), failing)
+        assert memory.flush()
+    store: Any = one._store
+    assert stored(store) == {RETRY: (0.0, 1.0)} == recounted(store)
+    assert known(one) == {RETRY: (0.0, 1.0)}
+    assert {k: v for k, v in known(two).items() if max(v) > 0} == {}, (
+        "what was known before is not believed twice"
+    )
+    one.close()
+    two.close()
+    assert known(memory_of(clock, path=path)) == {RETRY: (0.0, 1.0)}
+
+
+KILLED = """
+import os, signal, sys
+sys.path[:0] = {paths!r}
+from core_kit import call, memory_of
+memory = memory_of(path={path!r})
+def failing(*_):
+    raise TimeoutError("timed out")
+for n in range(300):
+    memory.call(call("get_order", "talk", f"c{{n}}", order_id="o1"), failing)
+assert memory.flush()
+print("acknowledged", flush=True)
+for n in range(300, 100_000):
+    memory.call(call("get_order", "talk", f"c{{n}}", order_id="o1"), failing)
+    if n == 400:
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this platform has no kill -9")
+def test_what_was_acknowledged_survives_kill_9(tmp_path: Path) -> None:
+    tests = Path(__file__).resolve().parents[1]
+    code = textwrap.dedent(KILLED).format(paths=[str(tests)], path=str(tmp_path / "btm.db"))
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.stdout == "acknowledged\n", done.stderr
+    assert done.returncode == -signal.SIGKILL
+    store = SqlStore(tmp_path / "btm.db")
+    ids = {row["call_id"] for row in store.log("calls")}
+    assert {f"c{n}" for n in range(300)} <= ids
+    assert stored(store) == recounted(store)
+
+
+FORKED = """
+import os, sys, warnings
+warnings.simplefilter("ignore", DeprecationWarning)
+sys.path[:0] = {paths!r}
+from core_kit import call, memory_of
+memory = memory_of(path={path!r})
+def failing(*_):
+    raise TimeoutError("timed out")
+def work(who):
+    for n in range(20):
+        memory.call(call("get_order", order_id=str(who)), failing)  # no ids of their own
+    assert memory.flush()
+work("before")
+pids = []
+for child in range(3):
+    pid = os.fork()
+    if pid == 0:
+        try:
+            work(child)
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+    pids.append(pid)
+work("parent")
+assert all(os.waitpid(pid, 0)[1] == 0 for pid in pids)
+memory.close()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform cannot fork")
+def test_a_memory_goes_on_in_forked_children(tmp_path: Path) -> None:
+    tests = Path(__file__).resolve().parents[1]
+    code = FORKED.format(paths=[str(tests)], path=str(tmp_path / "btm.db"))
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    store = SqlStore(tmp_path / "btm.db")
+    assert len(store.log("calls")) == 100
+    assert stored(store) == recounted(store)
+
+
+# -- merging -------------------------------------------------------------------------------------------------------
+
+EVENTS = st.lists(st.tuples(st.booleans(), st.integers(0, 500_000), st.sampled_from(("a", "b"))), max_size=10)
+
+
+def _learned(seen: list[tuple[bool, int, str]], half_life: float, landmark: float, start: int) -> SqlStore:
+    store = SqlStore(None, half_life_s=half_life, now=NOW + landmark)
+    store.write([event(start + n, ok=ok, at=NOW + at, tool=tool) for n, (ok, at, tool) in enumerate(seen)])
+    return store
+
+
+def _counts(store: SqlStore) -> dict[EvidenceKey, Any]:
+    scale = store.decay.scale(NOW + 500_000)
+    return {k: pytest.approx((s * scale, f * scale), abs=1e-9) for k, (s, f) in stored(store).items()}
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(EVENTS, EVENTS, EVENTS, st.sampled_from((math.inf, 86_400.0)), st.integers(0, 300_000))
+def test_merging_equals_having_learned_in_one_place(
+    one: list[tuple[bool, int, str]],
+    two: list[tuple[bool, int, str]],
+    three: list[tuple[bool, int, str]],
+    half_life: float,
+    landmark: int,
+) -> None:
+    def stores() -> tuple[SqlStore, SqlStore, SqlStore]:
+        return (
+            _learned(one, half_life, 0, 0),
+            _learned(two, half_life, landmark, 100),
+            _learned(three, half_life, landmark / 2, 200),
+        )
+
+    together = _counts(_learned([*one, *two, *three], half_life, 0, 0))
+    a, b, c = stores()
+    merge_into(a, [b, c])
+    assert {k: v.expected for k, v in _counts(a).items()} == together
+    a, b, c = stores()
+    merge_into(b, [c])
+    merge_into(b, [a])
+    assert {k: v.expected for k, v in _counts(b).items()} == together, "the order of merging does not matter"
+
+
+def test_databases_that_forget_at_another_pace_are_not_merged() -> None:
+    with pytest.raises(StoreError, match="half-life"):
+        merge_into(SqlStore(None, half_life_s=60.0), [SqlStore(None, half_life_s=61.0)])
