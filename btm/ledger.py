@@ -22,7 +22,8 @@ from btm.offers import MapRelations
 from btm.outcomes import outcome_of
 from btm.posterior import BetaPosterior, Decay, Evidence, Priors
 from btm.safe import bounded_json, fingerprint, redact
-from btm.store import CallEvent, Event, IncidentEvent, Snapshot
+from btm.shapes import Shapes
+from btm.store import CallEvent, Event, IncidentEvent, ShapeRow, Snapshot
 
 _log = logging.getLogger("btm")
 
@@ -82,6 +83,7 @@ class Ledger:
         emit: Callable[[Event], None],
         believe: BeliefModel,
         store_arguments: bool = False,
+        learn_shapes: bool = False,
     ) -> None:
         self._map = fallback_map
         self._relations = MapRelations(fallback_map)
@@ -93,6 +95,7 @@ class Ledger:
         self._decay: Decay = snapshot.decay
         self._priors: Priors = snapshot.priors
         self._evidence = Evidence(snapshot.evidence)
+        self._shapes = Shapes(snapshot.shapes) if learn_shapes else None
         self._health = Health()
         for tool, at, ok in snapshot.recent_calls:
             self._health.record(tool, ok, at)
@@ -114,7 +117,8 @@ class Ledger:
     def finish(self, begun: Begun, reply: Reply) -> Lesson:
         """Take in what came of a call: name it, give credit, note values, hand it to the writer."""
         call, now = begun.call, self._clock()
-        outcome = outcome_of(call, reply.result, reply.error, self._map, now=now)
+        shape = self._shapes.profile(call.tool) if self._shapes is not None else None
+        outcome = outcome_of(call, reply.result, reply.error, self._map, now=now, shape=shape)
         ticket = begun.ticket
         if ticket is None:
             return Lesson(outcome, self.incident_for(call))
@@ -136,8 +140,11 @@ class Ledger:
                 if call.effect is Effect.WRITE:
                     conversation.reads.clear()  # what was read before a write may rightly read otherwise now
                 self._remember_read(conversation, begun, reply.result)
+            learned = (
+                self._shapes.learn(call.tool, reply.result) if self._shapes is not None and outcome.ok else ()
+            )
             # Under the lock, so that events are written in the order in which they were learned.
-            self._emit(self._event(begun, ticket, outcome, observation, now))
+            self._emit(self._event(begun, ticket, outcome, observation, now, learned))
         return Lesson(outcome, observation.incident)
 
     def _keep_weights_small(self, now: float) -> None:
@@ -151,7 +158,13 @@ class Ledger:
             self._evidence.add(attempt.key, weight * attempt.success, weight * (not attempt.success))
 
     def _event(
-        self, begun: Begun, ticket: Ticket, outcome: Outcome, observation: Observation, now: float
+        self,
+        begun: Begun,
+        ticket: Ticket,
+        outcome: Outcome,
+        observation: Observation,
+        now: float,
+        shapes: tuple[ShapeRow, ...],
     ) -> CallEvent:
         changed = (observation.incident,) if observation.incident is not None else ()
         arguments = None
@@ -166,7 +179,14 @@ class Ledger:
             arguments=arguments,
             attempts=observation.attempts,
             incidents=(*changed, *observation.closed),
+            shapes=shapes,
         )
+
+    def forget_shape(self, tool: str) -> None:
+        """Forget what a tool's good results looked like."""
+        if self._shapes is not None:
+            with self._lock:
+                self._shapes.forget(tool)
 
     # -- conversations ----------------------------------------------------------------------------------------------
 

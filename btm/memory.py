@@ -58,6 +58,13 @@ class ToolMemory:
     """A memory of how tools fail and of what gets them going again. Thread-safe; open one per process.
 
     Make one with :meth:`open`. ``mode`` says how far it may go; see :class:`~btm.model.Mode`.
+
+    ``beliefs`` is ``"pooled"``, or one of the baselines ``"flat"`` and ``"none"``; ``settings`` are the planner's
+    weights; ``explore`` a generator for Thompson draws (off without one). ``clock`` gives epoch seconds, ``sleep`` and
+    ``asleep`` wait, ``rng`` spreads waits and names runs: all for tests and simulations. ``budget_tokens`` and ``form``
+    are those of contexts. ``store_arguments`` keeps arguments as (redacted) text beside their hash. ``learn_shapes``
+    learns what each tool's good results look like and calls an answer that lacks an all but certain field partial data
+    or schema drift; it walks every result, so it is asked for.
     """
 
     def __init__(
@@ -77,6 +84,7 @@ class ToolMemory:
         budget_tokens: int = DEFAULT_BUDGET,
         form: Format = Format.TAGGED,
         store_arguments: bool = False,
+        learn_shapes: bool = False,
     ) -> None:
         self.mode = Mode(mode)
         self.fallback_map = fallback_map
@@ -92,6 +100,7 @@ class ToolMemory:
             emit=self._writer.put,
             believe=BELIEFS[beliefs],
             store_arguments=store_arguments,
+            learn_shapes=learn_shapes,
         )
         # Ids of calls that came without one, and the conversation of those that named none.
         rng = rng or random.Random(secrets.randbits(64))  # noqa: S311 - spreads waits and names runs, no secret
@@ -332,6 +341,12 @@ class ToolMemory:
         reported = self._store.report(name, call_id, ErrorKind(kind))
         self._ledger.moved(reported.attempts)
         return reported.found
+
+    def forget_shape(self, tool: str) -> None:
+        """Forget what a tool's good results looked like (``learn_shapes``): its form changed, and rightly so."""
+        self.flush()
+        self._store.forget_shape(tool)
+        self._ledger.forget_shape(tool)
 
     # -- the store --------------------------------------------------------------------------------------------------
 

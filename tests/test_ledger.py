@@ -258,8 +258,8 @@ def test_evidence_is_the_same_in_memory_in_the_database_and_recounted(
 
 
 @settings(max_examples=30, deadline=None)
-@given(MOVES, st.randoms(use_true_random=False))
-def test_the_same_run_twice_leaves_the_same_bytes(moves: Moves, rng: random.Random) -> None:
+@given(MOVES)
+def test_the_same_run_twice_leaves_the_same_bytes(moves: Moves) -> None:
     def run() -> str:
         clock = Clock()
         memory = memory_of(clock, half_life_s=3_600.0, mode="act", explore=random.Random(3))

@@ -152,6 +152,9 @@ def _explicit_text(text: str, call: ToolCall, now: float | None) -> tuple[Any, F
         return text, markup.of_markup(text, call.tool)
     if first == "m" and text.startswith("meta=") and "content=[" in text[:60]:
         return text, _explicit_repr(text, call, now)
+    noise = markup.of_noise(text, call.tool)
+    if noise is not None:
+        return text, noise
     if not hints.any_in(text):
         return text, None
     return text, plain.of_plain_text(text, call.tool, writes=call.effect is Effect.WRITE)

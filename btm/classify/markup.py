@@ -22,6 +22,7 @@ _TEXT_TOOL = re.compile(
     r"|tail|sed|snippet",
     re.IGNORECASE,
 )
+_NOISE_HEAD = 2_000
 _TITLE = re.compile(r"<(?:title|h1)[^>]{0,100}>\s*([^<]{1,200})", re.IGNORECASE)
 _XML_CODE = re.compile(r"<(?:code|errorcode|faultcode)>\s*([^<]{1,80})</", re.IGNORECASE)
 _XML_MESSAGE = re.compile(r"<(?:message|faultstring|errormessage|error)>\s*([^<]{1,300})</", re.IGNORECASE)
@@ -63,9 +64,28 @@ def of_markup(text: str, tool: str) -> Finding | None:
         if status:
             return of_status(int(status.group(1)), words)
         return words or Finding(K.UNKNOWN, "markup:error-page", "an error page", WEAK)
-    if not _WEB.search(snake(tool[:80])):
+    if not _WEB.search(_subject(tool)):
         return Finding(K.MALFORMED, "markup:html", "an HTML page where data was due", 0.8)
     return None
+
+
+def _subject(tool: str) -> str:
+    """Return a tool's name without what it looks things up by: ``find_user_by_email`` is no reader of mail."""
+    return re.sub(r"_by_\w*$", "", snake(tool[:80]))
+
+
+def of_noise(text: str, tool: str) -> Finding | None:
+    """Return MALFORMED for a text that is bytes read as text: a compressed or binary body, a wrong encoding.
+
+    A tenth of replacement and control characters is far beyond what a document with a few bad bytes has.
+    """
+    head = text[:_NOISE_HEAD]
+    if "\ufffd" not in head and "\x00" not in head:
+        return None
+    noise = sum(1 for c in head if c == "\ufffd" or (c < " " and c not in "\t\n\r\x1b"))
+    if noise * 10 < len(head) or _TEXT_TOOL.search(_subject(tool)):
+        return None
+    return Finding(K.MALFORMED, "markup:noise", "bytes that are no text", 0.85)
 
 
 def broken_json(text: str, tool: str) -> Finding | None:

@@ -16,8 +16,8 @@ from btm.posterior import Decay, Priors
 EvidenceRow = tuple[EvidenceKey, float, float]
 """A key with its summed weights of successes and failures."""
 
-ShapeRow = tuple[str, str, str, float, float]
-"""A learned result shape: tool, JSON path, JSON type, how often seen so, out of how many."""
+ShapeRow = tuple[str, str, str, float]
+"""A learned result shape: tool, JSON path, JSON type, and in how many answers it stood so."""
 
 
 class CallEvent(NamedTuple):
@@ -92,6 +92,9 @@ class Store(Protocol):
 
     def report(self, conversation: str, call_id: str, kind: ErrorKind) -> Reported:
         """Note that a call which had seemed to succeed had failed as ``kind``, and move its evidence."""
+
+    def forget_shape(self, tool: str) -> None:
+        """Forget what a tool's good results looked like."""
 
     def close(self) -> None:
         """Let go of connections."""

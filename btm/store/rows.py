@@ -103,7 +103,8 @@ def incident_row(incident: Incident) -> dict[str, Any]:
     return {
         "incident_id": name(incident.incident_id, _ID_LIMIT),
         "conversation": name(incident.conversation),
-        "call_id": name(incident.call.call_id),
+        # That of the call which opened it: ``incident.call`` is the latest one that failed.
+        "call_id": name(incident.incident_id.removeprefix(f"{incident.conversation}/")),
         "parent_id": name(incident.parent_id, _ID_LIMIT),
         "tool": name(incident.tool),
         "kind": incident.kind,

@@ -80,14 +80,14 @@ evidence = Table(
     Column("failures", Float, nullable=False),
 )
 
+# Sums over answers: at this path a value of this type stood so often (json_type "": an object that had fields).
 shapes = Table(
     "shapes",
     metadata,
     Column("tool", String(255), primary_key=True),
     Column("path", String(512), primary_key=True),
     Column("json_type", String(16), primary_key=True),
-    Column("seen", Float, nullable=False),
-    Column("total", Float, nullable=False),
+    Column("answers", Float, nullable=False),
 )
 
 # Conversations of logs that were fitted, by the digest of their content.

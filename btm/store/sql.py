@@ -40,6 +40,8 @@ from btm.store.rows import (
     sums,
 )
 
+_PATH_LIMIT = 512
+
 DEFAULT_HALF_LIFE_S = 14 * 86_400.0
 """Evidence counts half after fourteen days, unless the database says otherwise: see `btm regret` for what it costs."""
 
@@ -313,24 +315,25 @@ class SqlStore:
     def _add_shapes(self, connection: Connection, rows: Sequence[ShapeRow]) -> None:
         if not rows:
             return
-        sums: dict[tuple[str, str, str], tuple[float, float]] = {}
-        for tool, path, json_type, seen, total in rows:
-            old = sums.get((tool, path, json_type), (0.0, 0.0))
-            sums[tool, path, json_type] = (old[0] + seen, old[1] + total)
+        sums: dict[tuple[str, str, str], float] = {}
+        for tool, path, json_type, answers in rows:
+            sums[tool, path, json_type] = sums.get((tool, path, json_type), 0.0) + answers
         statement = insert_into(connection, t.shapes)
         connection.execute(
             statement.on_conflict_do_update(
                 index_elements=["tool", "path", "json_type"],
-                set_={
-                    "seen": t.shapes.c.seen + statement.excluded.seen,
-                    "total": t.shapes.c.total + statement.excluded.total,
-                },
+                set_={"answers": t.shapes.c.answers + statement.excluded.answers},
             ),
             [
-                {"tool": k[0], "path": k[1], "json_type": k[2], "seen": seen, "total": total}
-                for k, (seen, total) in sums.items()
+                {"tool": name(tool), "path": name(path, _PATH_LIMIT), "json_type": kind, "answers": answers}
+                for (tool, path, kind), answers in sums.items()
             ],
         )
+
+    def forget_shape(self, tool: str) -> None:
+        """Forget what a tool's good results looked like."""
+        with self._transaction() as connection:
+            connection.execute(delete(t.shapes).where(t.shapes.c.tool == name(tool)))
 
     # -- late reports -------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ is told of the turns from the first failure on, for nothing that went before can
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,9 +27,10 @@ _DATED = 86_400.0 * 365
 """Seconds since the epoch from which on a time is one: calls without a time are counted up from 0 by the readers."""
 
 _SHORT = 1_000
+_PLAIN = frozenset({str, int, float})
 _MAX_KNOWN = 10_000
 # What an answer comes to depends on the time only if it names one: a year, a time of day, seconds since the epoch.
-_TELLS_TIME = re.compile(r"\d{4}|\d[:/]\d|\d\.\d{1,2}\.\d")
+_TELLS_TIME = re.compile(r"[0-9](?:[0-9][0-9][0-9]|[:/][0-9]|\.[0-9][0-9]?\.[0-9])")
 
 Heard = tuple[ToolCall, Outcome, RecordedCall]
 """A call with its effect and time made out, what came of it, and as it was recorded."""
@@ -119,8 +120,9 @@ class Listener:
         return outcome_of(call, result, None, self._map, now=call.at)
 
     def _known_outcome(self, call: ToolCall, text: str) -> Outcome:
-        """Classify a short answer, unless the same call had the same answer before: agents' logs are full of those."""
-        key = (call.tool, canonical(call.arguments), text)
+        """Classify a short answer, unless it was classified before: the logs of agents are full of the same ones."""
+        about = b"" if _stands_alone(text, call.arguments) else canonical(call.arguments)
+        key = (call.tool, about, text)
         outcome = self._known.get(key)
         if outcome is None:
             if len(self._known) >= _MAX_KNOWN:
@@ -159,3 +161,17 @@ def _is_replay(call: ToolCall, earlier: ToolCall) -> bool:
     Some logs number the calls of every turn from 0, so the same id with other arguments is another call.
     """
     return earlier is not call and earlier.tool == call.tool and earlier.arguments == call.arguments
+
+
+def _stands_alone(text: str, arguments: Mapping[str, Any]) -> bool:
+    """Whether an answer says the same whatever was asked: it is no JSON, which may echo it, and mentions none of it."""
+    if (
+        text.startswith("{")
+        or (text.startswith("[") and not text.startswith("[("))
+        or "expression" in arguments
+    ):
+        return False
+    for name, value in arguments.items():
+        if name in text or type(value) not in _PLAIN or str(value) in text:
+            return False
+    return True

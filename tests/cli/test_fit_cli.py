@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import io
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -72,6 +73,9 @@ LEARNED = {
     ("get_order", "timeout", "retry", "", 1): (0.0, 12.0),
     ("get_order", "timeout", "retry", "", 2): (12.0, 0.0),
 }
+
+
+LEARNED_ONCE = {("get_order", "timeout", "retry", "", 1): (12.0, 0.0)}
 
 
 def test_the_document_says_what_was_learned(log: Path, database: Path) -> None:
@@ -222,10 +226,14 @@ def test_every_command_of_the_page_about_fitting_works(
         "".join(conversation(n, TIMEOUT, "shipped") for n in range(12)) + "{a broken line\n"
     )
     monkeypatch.chdir(tmp_path)
-    commands = [
-        line.split("#")[0].split()[1:] for line in PAGE.read_text().splitlines() if line.startswith("btm ")
-    ]
+    blocks = re.findall(r"```(console|python)\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    commands = [line.split() for form, text in blocks if form == "console" for line in text.splitlines()]
     assert len(commands) >= 10
-    for command in commands:
-        result = CliRunner().invoke(cli, command, catch_exceptions=False)
-        assert result.exit_code == 0, (command, result.output)
+    for program, *arguments in commands:
+        assert program == "btm"
+        result = CliRunner().invoke(cli, arguments, catch_exceptions=False)
+        assert result.exit_code == 0, (arguments, result.output)
+    (python,) = (text for form, text in blocks if form == "python")
+    pytest.importorskip("duckdb", reason="the page sums with DuckDB")
+    exec(compile(python, str(PAGE), "exec"), {})
+    assert evidence(tmp_path / "summed.db") == LEARNED_ONCE

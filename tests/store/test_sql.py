@@ -12,6 +12,7 @@ import sys
 import textwrap
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -589,3 +590,10 @@ def test_merging_equals_having_learned_in_one_place(
 def test_databases_that_forget_at_another_pace_are_not_merged() -> None:
     with pytest.raises(StoreError, match="half-life"):
         merge_into(SqlStore(None, half_life_s=60.0), [SqlStore(None, half_life_s=61.0)])
+
+
+def test_an_incident_names_the_call_that_opened_it_also_when_a_later_one_failed_too(store: SqlStore) -> None:
+    opened = incident()
+    again = replace(opened, call=replace(opened.call, call_id="c7"))
+    store.write([IncidentEvent((again,)), IncidentEvent((opened,))])
+    assert [row["call_id"] for row in store.log("incidents")] == ["i0"]

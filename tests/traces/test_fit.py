@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from shared_data import shared
 
 from btm import ToolMemory
 from btm.fallback import FallbackMap
@@ -13,6 +15,8 @@ from btm.posterior import Decay
 from btm.traces.conversation import NO_RESULT, Conversation, RecordedCall, Skipped
 from btm.traces.fit import fit
 from btm.traces.learned import LearnedFrom
+from btm.traces.listening import Listener
+from btm.traces.reading import read_conversations
 
 MAP = FallbackMap.from_text("""
 version: 1
@@ -205,3 +209,21 @@ def test_conversations_that_were_learned_from_keep_their_names_and_places() -> N
     assert "d3" in found
     assert "d99" not in found
     assert len(found) == len(sources)
+
+
+@pytest.mark.parametrize(
+    "name", ["tau1", "tau2", "intercode/bash-gpt-3.5.jsonl.gz", "intercode/sql-gpt-4.jsonl.gz"]
+)
+def test_an_answer_that_was_heard_before_comes_to_what_it_comes_to_on_its_own(name: str) -> None:
+    listener = Listener(MAP, now=1.0)
+    for told in map(listener.listen, conversations(shared(f"data/traces/{name}"))):
+        for turn in told.turns:
+            for call, outcome, answer in turn:
+                fresh = Listener(MAP, now=1.0)
+                alone = Conversation("c", "log:1", ((answer._replace(call=call),),))
+                ((_, again),) = fresh.listen(alone).outcomes
+                assert again == outcome
+
+
+def conversations(path: Any) -> Iterator[Conversation]:
+    return (found for found in read_conversations([path]) if isinstance(found, Conversation))

@@ -37,7 +37,7 @@ tools:
     effect: read
     fallbacks: [{tool: list_orders, coverage: full}]
   list_orders: {effect: read}
-  get_quote: {effect: read, repairs: [{tool: refresh_token}]}
+  get_quote: {effect: read, repairs: [{tool: refresh_token, on: [auth_error]}]}
   refresh_token: {effect: write, idempotent: true}
   cancel_order:
     effect: write
@@ -124,7 +124,8 @@ def agent_loop(tools: Sequence[BaseTool], begin: Callable[[int], None]) -> list[
 
 def _run(tool: BaseTool, call: dict[str, Any]) -> BaseMessage:
     try:
-        answer = tool.invoke(call)
+        # The loop's threads have no context of their own: the thread id names the conversation.
+        answer = tool.invoke(call, {"configurable": {"thread_id": "thread-1"}})
     except Exception as error:  # noqa: BLE001 - as LangGraph's ToolNode tells them
         text = f"Error: {error!r}\n Please fix your mistakes."
         return ToolMessage(text, tool_call_id=call["id"], name=call["name"], status="error")
@@ -144,38 +145,18 @@ def run() -> tuple[list[BaseMessage], dict[Any, tuple[float, float]]]:
     with memory:
         tools = wrap_tools(shop.tools(), memory)
 
-        def begin(turn: int) -> None:
-            shop.begin(turn)
-
-        # The loop's threads have no context of their own, so the thread id names the conversation.
-        configured = [_in_thread(tool) for tool in tools]
-        messages = agent_loop(configured, begin)
+        messages = agent_loop(tools, shop.begin)
         memory.flush()
         for key, belief in memory.beliefs():
             live[key] = (round(belief.worked, 9), round(belief.n - belief.worked, 9))
     return messages, live
 
 
-def _in_thread(tool: BaseTool) -> Any:
-    class InThread:
-        name = tool.name
-
-        def invoke(self, call: dict[str, Any]) -> Any:
-            return tool.invoke(call, {"configurable": {"thread_id": "thread-1"}})
-
-    return InThread()
-
-
-def _as_chat(messages: list[BaseMessage]) -> Any:
-    """OpenAI's form has no error flag: only the texts tell."""
-    return convert_to_openai_messages(messages)
-
-
 FORMS: dict[str, Callable[[list[BaseMessage]], Any]] = {
     "messages_to_dict": messages_to_dict,
     "dumpd": lambda messages: [dumpd(message) for message in messages],
     "model_dump": lambda messages: [message.model_dump(mode="json") for message in messages],
-    "openai": _as_chat,
+    "openai": convert_to_openai_messages,  # this form has no error flag: only the texts tell
 }
 
 
