@@ -168,7 +168,7 @@ class SqlStore:
                 hash_key=bytes.fromhex(meta["hash_key"]),
                 evidence=tuple(self._evidence(connection)),
                 recent_calls=tuple((r.tool, r.ended_at, r.kind is None) for r in connection.execute(recent)),
-                shapes=tuple(row._tuple() for row in connection.execute(select(t.shapes))),
+                shapes=tuple(self._shapes(connection)),
             )
 
     def evidence(self) -> Iterator[EvidenceRow]:
@@ -289,7 +289,11 @@ class SqlStore:
     def shapes(self) -> list[ShapeRow]:
         """Return the learned shapes of results."""
         with self._transaction() as connection:
-            return [row._tuple() for row in connection.execute(select(t.shapes))]
+            return self._shapes(connection)
+
+    def _shapes(self, connection: Connection) -> list[ShapeRow]:
+        rows = connection.execute(select(t.shapes))
+        return [(row.tool, row.path, row.json_type, row.answers) for row in rows]
 
     def fitted(self) -> list[FittedConversation]:
         """Return the conversations that were fitted."""

@@ -26,7 +26,7 @@ from btm.traces.eventlog import NAME as EVENTS
 _DATED = 86_400.0 * 365
 """Seconds since the epoch from which on a time is one: calls without a time are counted up from 0 by the readers."""
 
-_SHORT = 1_000
+_SHORT = 2_000
 _PLAIN = frozenset({str, int, float})
 _MAX_KNOWN = 10_000
 # What an answer comes to depends on the time only if it names one: a year, a time of day, seconds since the epoch.
@@ -171,7 +171,6 @@ def _stands_alone(text: str, arguments: Mapping[str, Any]) -> bool:
         or "expression" in arguments
     ):
         return False
-    for name, value in arguments.items():
-        if name in text or type(value) not in _PLAIN or str(value) in text:
-            return False
-    return True
+    return not any(
+        name in text or type(value) not in _PLAIN or str(value) in text for name, value in arguments.items()
+    )
