@@ -161,11 +161,9 @@ def instruction(step: Step, call: ToolCall) -> str:
         case Action.VERIFY:
             return f"verify with {name}{arguments}{fill} whether {tool_name(call.tool)} went through"
         case Action.ESCALATE:
-            return f"escalate with {name}: nothing is left to try"
+            return f"escalate with {name}: nothing else is left to try"
         case Action.ABANDON:
-            return (
-                f"stop calling {tool_name(call.tool)} and tell the user what failed: nothing is left to try"
-            )
+            return f"stop calling {tool_name(call.tool)} and tell the user what failed: nothing else is left to try"
 
 
 def call_text(call: ToolCall) -> str:

@@ -65,7 +65,10 @@ class Begun(NamedTuple):
 
 
 class Lesson(NamedTuple):
-    """What came of a call: its outcome, and the open incident it belongs to if it failed."""
+    """What came of a call: its outcome, and the open incident it belongs to.
+
+    That is its own if it failed, and that of the write it checked if it was a verifying read which did not settle it.
+    """
 
     outcome: Outcome
     incident: Incident | None = None
@@ -145,7 +148,7 @@ class Ledger:
             )
             # Under the lock, so that events are written in the order in which they were learned.
             self._emit(self._event(begun, ticket, outcome, observation, now, learned))
-        return Lesson(outcome, observation.incident)
+            return Lesson(outcome, observation.incident or _unsettled(conversation.tracker, observation))
 
     def _keep_weights_small(self, now: float) -> None:
         if self._decay.overdue(now):
@@ -318,6 +321,12 @@ class Ledger:
             for attempt in attempts:
                 weight = self._decay.weight(attempt.at)
                 self._evidence.add(attempt.key, -weight, weight)
+
+
+def _unsettled(tracker: ConversationTracker, observation: Observation) -> Incident | None:
+    """Return the open incident that a successful verifying read was about."""
+    checked = (a.incident_id for a in observation.attempts if a.key.action is Action.VERIFY)
+    return next((incident for i in checked if (incident := tracker.incident(i)) is not None), None)
 
 
 def _scalars(arguments: Mapping[str, Any]) -> Iterable[Any]:

@@ -77,10 +77,13 @@ class Planner:
         allowed = sorted(
             (step for step in worth if step.action not in forbidden), key=_order(verdicts), reverse=True
         )
-        last = (_last_resort(options),) if not allowed else ()
-        kept = {
-            id(step) for step in allowed
-        }  # by identity: steps hold arguments, which need not be comparable
+        last: tuple[Step, ...] = ()
+        if not any(_is_complete(step) for step in allowed):
+            # What is left, if anything, needs something that perhaps nobody knows: then a human is next.
+            last = (_last_resort(options),)
+            verdicts = tuple(v for v in verdicts if Action.ESCALATE not in v.forbid)
+        # By identity: steps hold arguments, which need not be comparable.
+        kept = {id(step) for step in allowed}
         return RecoveryPlan(
             incident_id=incident.incident_id,
             call=incident.call,
@@ -147,7 +150,9 @@ def _situation(incident: Incident, options: Options, worth: Sequence[Step]) -> S
     untried = tuple(
         step.tool
         for step in worth
-        if step.action in (Action.SWITCH, Action.REPAIR) and not incident.tried(step.action, step.target)
+        if step.action in (Action.SWITCH, Action.REPAIR)
+        and _is_complete(step)
+        and not incident.tried(step.action, step.target)
     )
     return Situation(
         call=incident.call,
@@ -164,6 +169,11 @@ def _situation(incident: Incident, options: Options, worth: Sequence[Step]) -> S
 def _order(verdicts: Sequence[Verdict]) -> Callable[[Step], tuple[bool, float]]:
     required = frozenset(v.require for v in verdicts if v.require is not None)
     return lambda step: (step.action in required, step.score)
+
+
+def _is_complete(step: Step) -> bool:
+    """Whether a step can be taken as it stands, with nothing that the agent has to find."""
+    return step.action is not Action.REVISE and not step.missing
 
 
 def _last_resort(options: Options) -> Step:

@@ -67,19 +67,21 @@ class Recovery:
         trail = (Move(None, call, lesson.outcome),)
         handled = Handled(call, lesson.outcome, reply.result, reply.error, call.tool, trail=trail)
         incident = lesson.incident
-        if lesson.outcome.ok or incident is None or not self.mode.advises:
+        if incident is None or not self.mode.advises:
             return handled
-        affected: tuple[str, ToolCall] | None = None
+        if lesson.outcome.ok:  # the agent checked a write, and what to do about that write is still open
+            return replace(handled, context=safely(self._latest_context, incident, _about(incident)))
+        remarks: tuple[tuple[str, str], ...] = ()
         if self.mode.acts:
             behind = safely(self._sources.behind, call, lesson.outcome)
             wrong = yield from carefully("cross-check", self._contradiction(behind), None)
             if wrong is None:
                 handled = yield from carefully("recovery", self._recover(handled, incident), handled)
             else:
-                incident, affected = wrong, ("failed with it", call)
+                incident, remarks = wrong, (_about(wrong), ("failed with it", _again(call)))
         if handled.outcome.ok:
             return handled
-        return replace(handled, context=safely(self._latest_context, incident, affected))
+        return replace(handled, context=safely(self._latest_context, incident, *remarks))
 
     def _make(self, call: ToolCall) -> Generator[Request, Reply | None, _Answer]:
         """Make one call and learn from it."""
@@ -99,20 +101,11 @@ class Recovery:
         )
         return self.planner.plan(incident, options, self.ledger.belief)
 
-    def _latest_context(
-        self, incident: Incident, affected: tuple[str, ToolCall] | None = None
-    ) -> RecoveryContext | None:
+    def _latest_context(self, incident: Incident, *remarks: tuple[str, str]) -> RecoveryContext | None:
         """Return the context for an incident as it stands now, after whatever was tried."""
         latest = self.ledger.incident(incident.conversation, incident.incident_id)
         if latest is None:
             return None
-        remarks = []
-        if affected is not None:  # the context is about an earlier call than the one that the agent just made
-            what, call = affected
-            remarks = [
-                ("about", call_text(latest.call)),
-                (what, f"{call_text(call)}; make it again from what that shows"),
-            ]
         return render(self.plan_for(latest), budget=self.budget, form=self.form, remarks=remarks)
 
     # -- guard ------------------------------------------------------------------------------------------------------
@@ -147,7 +140,7 @@ class Recovery:
 
     def _held(self, call: ToolCall, incident: Incident) -> Handled:
         """Hold a call back: it rests on a read that a second source contradicts."""
-        context = safely(self._latest_context, incident, ("not run", call))
+        context = safely(self._latest_context, incident, _about(incident), ("not run", _again(call)))
         return Handled(call, incident.outcome, context=context, refused=True)
 
     # -- act --------------------------------------------------------------------------------------------------------
@@ -296,6 +289,15 @@ class _Moves:
 
     def _next_id(self) -> str:
         return f"{self.origin.call_id}~{len(self.trail)}"
+
+
+def _about(incident: Incident) -> tuple[str, str]:
+    """Return the line of a context that is about another call than the one the agent just made."""
+    return "about", call_text(incident.call)
+
+
+def _again(call: ToolCall) -> str:
+    return f"{call_text(call)}; make it again from what that shows"
 
 
 def _unlearned(call: ToolCall, reply: Reply) -> Lesson:

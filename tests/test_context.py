@@ -54,7 +54,7 @@ def test_a_context_says_what_to_do_next_with_which_arguments_and_why() -> None:
         'then: switch to list_orders {"user_id":"u1"}; it lacks history (chance 0.60)',
         "then: switch to find_user {}, and fill in email, then list_orders with what it gave (chance 0.60)",
         "avoid: The arguments are not the cause: other arguments for get_order will not help.",
-        "avoid: Do not use human yet; still untried: list_orders, find_user.",
+        "avoid: Do not use human yet; still untried: list_orders.",
         "health: get_order failed 6 of its last 6 calls in 4 min",
         'error text: "slow"',
         "</recovery>",
@@ -78,7 +78,7 @@ def test_a_write_in_doubt_is_to_be_checked_first() -> None:
 
 def test_when_nothing_is_left_the_first_line_hands_over() -> None:
     plan = replace(plan_of(), steps=(Step(Action.ESCALATE, "human"),), verdicts=())
-    assert lines_of(plan)[1] == "next: escalate with human: nothing is left to try"
+    assert lines_of(plan)[1] == "next: escalate with human: nothing else is left to try"
     plan = replace(plan, steps=(Step(Action.ABANDON, ""),))
     assert lines_of(plan)[1].startswith("next: stop calling get_order and tell the user")
 

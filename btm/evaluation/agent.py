@@ -203,7 +203,7 @@ class _Episode:
     def _earlier(self, work: _Work, move: _Move) -> int | None:
         """Return the number of the earlier step that a context is about, when it is not about the call just made."""
         earlier = about(move.observation.advice or "")
-        if earlier is None:
+        if earlier is None or earlier == (work.step.tool, work.arguments):
             return None
         done = [n for n in self._knows.steps if n < work.number and self._task.steps[n].tool == earlier[0]]
         same = [n for n in done if self._knows.arguments(self._task.steps[n]) == earlier[1]]

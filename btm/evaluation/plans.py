@@ -44,14 +44,18 @@ class HealingFaults:
 
     def fault(self, site: Site) -> Fault | None:
         """Return the fault that this call meets, or None."""
-        if self.world is not None and unreliable(self.world, self.shapes, self.script, self.episode, site):
-            return Fault(ErrorKind.SERVER_ERROR, Draw((self.settings.seed, "stand-in", *name_of(site))))
+        if self.world is not None and site.tool not in self.script:
+            good = not unreliable(self.world, self.shapes, self.script, self.episode, site)
+            return None if good else Fault(ErrorKind.SERVER_ERROR, self._draw_for(site))
         sure = not self.shapes.of(site.tool).writes or name_of(site) in self.checkable
         plans = self._plans
         found = plans[name_of(site) == self.forced, sure].fault(site)
         if found is None or self.world is None:
             return found
         return found if self._still_fails(site, found.kind) else None
+
+    def _draw_for(self, site: Site) -> Draw:
+        return Draw((self.settings.seed, "stand-in", *name_of(site)))
 
     @cached_property
     def _plans(self) -> Mapping[tuple[bool, bool], RandomFaults]:

@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -202,3 +203,33 @@ def _runs(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (ProcessLookupError, FileNotFoundError):
         return False
+
+
+def test_workers_are_started_afresh_while_another_thread_runs(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "log.jsonl", 9)
+    done = threading.Event()
+    other = threading.Thread(target=done.wait)
+    other.start()
+    try:
+        agree(fit_logs([path], WORK), fit_logs([path], WORK, workers=2))
+    finally:
+        done.set()
+        other.join()
+
+
+def test_a_map_says_to_every_worker_what_is_a_switch(tmp_path: Path) -> None:
+    path = tmp_path / "map.yaml"
+    fallbacks = "[{tool: list_orders, coverage: full}]"
+    path.write_text(
+        "version: 1\ndomain: test\ntools:\n"
+        f"  get_order: {{effect: read, fallbacks: {fallbacks}}}\n  list_orders: {{effect: read}}\n"
+    )
+    row = chat(1, "Error: request timed out", "fine", "fine")
+    row["messages"][3]["tool_calls"][0]["function"]["name"] = "get_user"
+    row["messages"][5]["tool_calls"][0]["function"]["name"] = "list_orders"
+    log = tmp_path / "log.json"
+    log.write_text(json.dumps([row]))
+    work = Work(str(path), Decay(), MAY)
+    for workers in (1, 2):
+        done = fit_logs([log], work, workers=workers)
+        assert [(key.action, key.target) for key in done.sums] == [("switch", "list_orders")]
