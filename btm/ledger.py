@@ -21,7 +21,7 @@ from btm.model import Action, Attempt, Effect, EvidenceKey, Incident, Outcome, T
 from btm.offers import MapRelations
 from btm.outcomes import outcome_of
 from btm.posterior import BetaPosterior, Decay, Evidence, Priors
-from btm.safe import bounded_json, fingerprint, redact
+from btm.safe import bounded_json, fingerprint, redact, text_of
 from btm.shapes import Shapes
 from btm.store import CallEvent, Event, IncidentEvent, ShapeRow, Snapshot
 
@@ -252,7 +252,7 @@ class Ledger:
         entry = self._map.tools.get(begun.call.tool)
         if entry is None or entry.cross_check is None:
             return
-        if len(bounded_json(result, _MAX_READ_TEXT + 1)) <= _MAX_READ_TEXT:
+        if len(text_of(result, _MAX_READ_TEXT + 1)) <= _MAX_READ_TEXT:
             conversation.reads.append(SeenRead(begun.call, result, self.digest(begun.call, result)))
 
     def unconfirmed_reads(self, call: ToolCall) -> tuple[SeenRead, ...]:
@@ -338,5 +338,5 @@ def _scalars(arguments: Mapping[str, Any]) -> Iterable[Any]:
 
 
 def _shows(read: SeenRead, values: Iterable[str]) -> bool:
-    text = bounded_json(read.call.arguments, 10_000) + bounded_json(read.result, _MAX_READ_TEXT)
+    text = text_of(read.call.arguments, 10_000) + text_of(read.result, _MAX_READ_TEXT)
     return any(value in text for value in values)

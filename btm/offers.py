@@ -94,38 +94,41 @@ def options_for(
     def usable(offer: Candidate) -> bool:
         return tools is None or tools.issuperset(offer.via or (offer.tool,))
 
-    def step(action: Action, offer: Candidate) -> Step:
-        return Step(
-            action,
-            offer.tool,
-            offer.arguments,
-            missing=offer.missing,
-            value=offer.coverage if action is Action.SWITCH else 1.0,
-            # A repair is followed by the call it repairs, so it costs one call more.
-            cost=offer.cost + (1.0 if action is Action.REPAIR else 0.0),
-            gives=offer.gives,
-            lacks=offer.lacks,
-            offer=offer,
-            irreversible=any(fallback_map.irreversible(tool) for tool in offer.via or (offer.tool,)),
-        )
-
     verifier = fallback_map.verifier(call, known) if call.effect is Effect.WRITE else None
     escalations = [t for t in fallback_map.escalations() if available is None or t in available]
     return Options(
         switches=tuple(
-            step(Action.SWITCH, offer)
+            _step(Action.SWITCH, offer, fallback_map)
             for offer in fallback_map.candidates(call, incident.kind, known)
             if usable(offer)
         ),
         repairs=tuple(
-            step(Action.REPAIR, offer)
+            _step(Action.REPAIR, offer, fallback_map)
             for offer in fallback_map.repairs(call, incident.kind, known)
             if usable(offer)
         ),
-        verify=step(Action.VERIFY, verifier) if verifier is not None and usable(verifier) else None,
+        verify=_step(Action.VERIFY, verifier, fallback_map)
+        if verifier is not None and usable(verifier)
+        else None,
         escalation_tool=escalations[0] if escalations else "",
         irreversible=fallback_map.irreversible(call.tool),
         idempotent=fallback_map.idempotent(call.tool),
         cost=fallback_map.cost(call.tool),
         health=health,
+    )
+
+
+def _step(action: Action, offer: Candidate, fallback_map: FallbackMap) -> Step:
+    return Step(
+        action,
+        offer.tool,
+        offer.arguments,
+        missing=offer.missing,
+        value=offer.coverage if action is Action.SWITCH else 1.0,
+        # A repair is followed by the call it repairs, so it costs one call more.
+        cost=offer.cost + (1.0 if action is Action.REPAIR else 0.0),
+        gives=offer.gives,
+        lacks=offer.lacks,
+        offer=offer,
+        irreversible=any(fallback_map.irreversible(tool) for tool in offer.via or (offer.tool,)),
     )

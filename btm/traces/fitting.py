@@ -79,7 +79,7 @@ class _Either:
         return any(digest in container for container in self._containers)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=1)
 def _listener(map_name: str | None, now: float) -> Listener:
     return Listener(FallbackMap.load(map_name) if map_name else FallbackMap.empty(), now=now)
 

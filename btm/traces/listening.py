@@ -171,6 +171,7 @@ def _stands_alone(text: str, arguments: Mapping[str, Any]) -> bool:
         or "expression" in arguments
     ):
         return False
-    return not any(
-        name in text or type(value) not in _PLAIN or str(value) in text for name, value in arguments.items()
-    )
+    for name, value in arguments.items():  # noqa: SIM110 - any() over a generator takes twice as long
+        if name in text or type(value) not in _PLAIN or str(value) in text:
+            return False
+    return True
