@@ -117,7 +117,9 @@ def fields_at(value: Any, path: str) -> list[Any] | None:
 
 
 def agree(one: Any, other: Any) -> bool:
-    """Whether two values say the same: numbers within 1e-6 of their size, lists of scalars in any order.
+    """Whether two values say the same: numbers with a fraction within 1e-6 of their size, lists of scalars in any order.
+
+    Whole numbers agree only when they are equal: they may be ids, which differ in one digit of many.
 
     A number and its text agree ("12.50" and 12.5), so do texts that differ in outer space only. Mappings agree when
     the keys that both have agree.
@@ -126,6 +128,8 @@ def agree(one: Any, other: Any) -> bool:
         return one is other
     left, right = _number(one), _number(other)
     if left is not None and right is not None:
+        if _is_whole(one) and _is_whole(other):
+            return int(one) == int(other)
         return abs(left - right) <= 1e-6 * max(1.0, abs(left), abs(right))
     if isinstance(one, str) and isinstance(other, str):
         return one.strip() == other.strip()
@@ -134,6 +138,10 @@ def agree(one: Any, other: Any) -> bool:
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(agree, _ordered(one), _ordered(other)))
     return bool(one == other)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) or (isinstance(value, str) and value.strip().lstrip("+-").isdecimal())
 
 
 def _number(value: Any) -> float | None:

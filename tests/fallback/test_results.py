@@ -193,3 +193,18 @@ def test_a_result_too_large_or_too_deep_is_refused() -> None:
     for value in (deep, list(range(300_000)), json.dumps(list(range(300_000)))):
         with pytest.raises(TooLargeError):
             plain(value)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("4768869370", "4768869376", False),  # ids that differ in one digit of ten
+        (4768869370, 4768869376, False),
+        ("4768869370", 4768869370, True),
+        ("007", "7", True),
+        (100.0, 100, True),
+        (829.43, 829.4300000001, True),
+    ],
+)
+def test_whole_numbers_agree_only_when_they_are_equal(one: object, other: object, same: bool) -> None:
+    assert agree(one, other) is same
