@@ -7,7 +7,7 @@ have come from a wrong answer.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,9 @@ class Check:
     other: ToolCall
 
 
+_Offer = tuple[SeenRead, Candidate]
+
+
 @dataclass(frozen=True)
 class SecondSources:
     """Finds checks and judges what they gave. ``available`` names the tools that there are (None: all)."""
@@ -41,12 +44,23 @@ class SecondSources:
         """Return what the policies want confirmed before ``call`` is made."""
         return self._required(call, SUCCESS, pending=True) if call.effect is Effect.WRITE else []
 
+    def of(self, call: ToolCall) -> list[Check]:
+        """Return what the policies want confirmed of the answer that ``call`` just gave: its tool was wrong before."""
+        read = self.ledger.doubtful_read(call)
+        return self._wanted(call, SUCCESS, self._usable([read]), pending=False) if read is not None else []
+
     def behind(self, call: ToolCall, outcome: Outcome) -> list[Check]:
         """Return what the policies want confirmed now that ``call`` failed."""
         return self._required(call, outcome, pending=False)
 
     def _required(self, call: ToolCall, outcome: Outcome, *, pending: bool) -> list[Check]:
-        offers = self._offers(call)
+        offers = self._usable(self.ledger.unconfirmed_reads(call))
+        return self._wanted(call, outcome, offers, pending=pending)
+
+    def _wanted(
+        self, call: ToolCall, outcome: Outcome, offers: list[_Offer], *, pending: bool
+    ) -> list[Check]:
+        """Return the checks, if there are any to be made and a policy requires them."""
         situation = Situation(
             call,
             outcome,
@@ -62,9 +76,9 @@ class SecondSources:
             for number, (read, offer) in enumerate(offers[:MAX_CHECKS], start=1)
         ]
 
-    def _offers(self, call: ToolCall) -> list[tuple[SeenRead, Candidate]]:
-        reads = self.ledger.unconfirmed_reads(call)
-        known = self.ledger.known(call.conversation) if reads else {}
+    def _usable(self, reads: Sequence[SeenRead]) -> list[_Offer]:
+        """Return each read that another tool can confirm, with the call that does."""
+        known = self.ledger.known(reads[0].call.conversation) if reads else {}
         offers = [(read, self.fallback_map.cross_check(read.call, known)) for read in reads]
         return [
             (read, offer)

@@ -17,7 +17,7 @@ from btm.facts import Facts
 from btm.fallback import FallbackMap
 from btm.health import Health
 from btm.incidents import ConversationTracker, Observation, Ticket
-from btm.model import Action, Attempt, Effect, EvidenceKey, Incident, Outcome, ToolCall
+from btm.model import Action, Attempt, Effect, ErrorKind, EvidenceKey, Incident, Outcome, ToolCall
 from btm.offers import MapRelations
 from btm.outcomes import outcome_of
 from btm.posterior import BetaPosterior, Decay, Evidence, Priors
@@ -54,6 +54,7 @@ class _Conversation:
     finished: OrderedDict[str, None] = field(default_factory=OrderedDict)
     reads: deque[SeenRead] = field(default_factory=lambda: deque(maxlen=_MAX_READS))
     confirmed: set[str] = field(default_factory=set)
+    doubted: set[str] = field(default_factory=set)  # tools whose answers were found wrong
 
 
 class Begun(NamedTuple):
@@ -137,6 +138,8 @@ class Ledger:
             )
             self._keep_weights_small(now)
             self._learn(observation.attempts)
+            if outcome.kind is ErrorKind.FACTUAL_ERROR:
+                conversation.doubted.add(call.tool)
             self._health.record(call.tool, outcome.ok, now)
             if outcome.ok and self._map.tools:
                 conversation.facts.note(call.tool, call.arguments, reply.result)
@@ -266,6 +269,15 @@ class Ledger:
             reads = {r.digest: r for r in conversation.reads if r.digest not in conversation.confirmed}
         return tuple(r for r in reversed(reads.values()) if _shows(r, values))
 
+    def doubtful_read(self, call: ToolCall) -> SeenRead | None:
+        """Return what a read just gave, if its tool was found wrong before in this conversation."""
+        with self._lock:
+            conversation = self._conversation(call.conversation)
+            if call.tool not in conversation.doubted or not conversation.reads:
+                return None
+            latest = conversation.reads[-1]
+            return latest if latest.call == call and latest.digest not in conversation.confirmed else None
+
     def confirm(self, conversation: str, *digests: str) -> None:
         """Note that these answers need no further second source."""
         with self._lock:
@@ -278,7 +290,9 @@ class Ledger:
     def suspect(self, read: SeenRead, outcome: Outcome) -> Incident:
         """Open an incident for a read that had seemed to succeed."""
         with self._lock:
-            tracker = self._conversation(read.call.conversation).tracker
+            conversation = self._conversation(read.call.conversation)
+            conversation.doubted.add(read.call.tool)
+            tracker = conversation.tracker
             print_ = fingerprint(read.call.tool, read.call.arguments, self._key)
             incident = tracker.suspect(read.call, print_, outcome, self._clock())
             self._emit(IncidentEvent((incident,)))

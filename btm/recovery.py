@@ -67,6 +67,8 @@ class Recovery:
         trail = (Move(None, call, lesson.outcome),)
         handled = Handled(call, lesson.outcome, reply.result, reply.error, call.tool, trail=trail)
         incident = lesson.incident
+        if self.mode.acts and lesson.outcome.ok and incident is None:
+            return (yield from carefully("cross-check", self._confirmed(handled), handled))
         if incident is None or not self.mode.advises:
             return handled
         if lesson.outcome.ok:  # the agent checked a write, and what to do about that write is still open
@@ -133,6 +135,14 @@ class Recovery:
             if incident is not None:
                 return incident
         return None
+
+    def _confirmed(self, handled: Handled) -> Generator[Request, Reply | None, Handled]:
+        """Check the answer of a tool that was wrong before in this conversation, and replace it if it is wrong again."""
+        wrong = yield from self._contradiction(self._sources.of(handled.call))
+        if wrong is None:
+            return handled
+        mended = yield from self._recover(replace(handled, outcome=wrong.outcome), wrong)
+        return mended if mended.outcome.ok else replace(mended, context=self._latest_context(wrong))
 
     @cached_property
     def _sources(self) -> SecondSources:

@@ -140,3 +140,14 @@ def test_without_act_mode_nobody_asks_a_second_source() -> None:
     call(memory, shop, "get_order", order_id="O1", user_id="u1")
     call(memory, shop, "refund", order_id="O1", amount=99)
     assert shop.calls == ["get_order", "refund"]
+
+
+def test_a_tool_that_was_wrong_once_is_checked_at_every_answer_from_then_on(memory: ToolMemory) -> None:
+    shop = Shop(total=99, listed=10)
+    call(memory, shop, "get_order", order_id="O1", user_id="u1")
+    call(memory, shop, "refund", order_id="O1", amount=99)
+    shop.calls.clear()
+    handled = call(memory, shop, "get_order", order_id="O1", user_id="u2")
+    assert handled.result == {"order_id": "O1", "total": 10}
+    assert handled.served_by == "list_orders"
+    assert shop.calls == ["get_order", "list_orders", "list_orders"]
