@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import functools
-import inspect
 import itertools
 import logging
 import math
@@ -19,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from btm.classify.ambiguity import is_ambiguous
 from btm.classify.finding import Finding
@@ -28,9 +26,7 @@ from btm.driving import AsyncInvoker, Handled, Invoker, Reply, adrive, drive
 from btm.effects import guess_effect
 from btm.failsafe import safely
 from btm.fallback import FallbackMap
-from btm.functions import apply, binder
 from btm.ledger import Begun, BeliefModel, Ledger
-from btm.limits import Limits, in_own_thread, log_late
 from btm.model import Effect, ErrorKind, EvidenceKey, Family, Incident, Mode, Outcome, ToolCall
 from btm.plan import RecoveryContext
 from btm.planner import Planner, Settings
@@ -40,6 +36,7 @@ from btm.recovery import Recovery
 from btm.store import CallEvent, Store
 from btm.store.sql import SqlStore
 from btm.store.writer import WriteBehind
+from btm.wrapping import WrappedFunctions
 
 if TYPE_CHECKING:
     from btm.adapters.chat_completions import ChatLoop
@@ -106,8 +103,7 @@ class ToolMemory:
         rng = rng or random.Random(secrets.randbits(64))  # noqa: S311 - spreads waits and names runs, no secret
         self._run = f"{rng.getrandbits(48):012x}"
         self._numbers = itertools.count(1)
-        self._functions: dict[str, Callable[..., Any]] = {}
-        self._timeouts: dict[str, float] = {}
+        self._functions = WrappedFunctions(self, fallback_map)
         self._recovery = Recovery(
             self._ledger, fallback_map, self._planner, self.mode, budget_tokens, form, jitter=rng
         )
@@ -208,7 +204,7 @@ class ToolMemory:
         """Return a tool's effect: the stated one, the map's, or a guess from its name (a write unless it reads)."""
         return stated or self.fallback_map.effect(tool) or guess_effect(tool)
 
-    # -- plain functions --------------------------------------------------------------------------------------------
+    # -- plain functions and bare loops -------------------------------------------------------------------------------
 
     def wrap(
         self,
@@ -224,56 +220,8 @@ class ToolMemory:
         (``error.__notes__``). In act mode other wrapped functions of this memory can stand in for it
         (in a sync call only sync ones). ``timeout_s`` ends a call that takes longer as a timeout; default: the map's.
         """
-        tool = name or str(getattr(function, "__name__", type(function).__name__))
         stated = Effect(effect) if effect is not None else None
-        self._functions[tool] = function
-        bind = binder(function)
-        if timeout_s is not None:
-            self._timeouts[tool] = timeout_s
-
-        def tool_call(args: Any, kwargs: Any) -> ToolCall:
-            return ToolCall(tool, bind(*args, **kwargs), self.effect_of(tool, stated))
-
-        if _is_async(function):
-
-            @functools.wraps(function)
-            async def awaited(*args: Any, **kwargs: Any) -> Any:
-                handled = await self.acall(
-                    tool_call(args, kwargs),
-                    self._limits.over_async(self._ainvoke_function),
-                    available=self._functions.keys(),
-                )
-                return _unwrap_with_note(handled)
-
-            return cast(Callable[P, R], awaited)
-
-        @functools.wraps(function)
-        def returned(*args: Any, **kwargs: Any) -> Any:
-            handled = self.call(
-                tool_call(args, kwargs),
-                self._limits.over(self._invoke_function),
-                available=[n for n, f in self._functions.items() if not _is_async(f)],
-            )
-            return _unwrap_with_note(handled)
-
-        return cast(Callable[P, R], returned)
-
-    def _invoke_function(self, tool: str, arguments: Mapping[str, Any]) -> Any:
-        return apply(self._functions[tool], arguments)
-
-    async def _ainvoke_function(self, tool: str, arguments: Mapping[str, Any]) -> Any:
-        function = self._functions[tool]
-        if not _is_async(function):  # a sync one stands in: not on the event loop
-            aside = asyncio.to_thread if self._limits.seconds(tool) is None else in_own_thread
-            return await aside(apply, function, arguments)
-        return await apply(function, arguments)
-
-    @functools.cached_property
-    def _limits(self) -> Limits:
-        def seconds(tool: str) -> float | None:
-            return self._timeouts.get(tool) or self.fallback_map.timeout_s(tool)
-
-        return Limits(seconds, self.effect_of, log_late)
+        return self._functions.wrap(function, name=name, effect=stated, timeout_s=timeout_s)
 
     def guard_loop(self, tools: Any, **options: Any) -> ChatLoop:
         """Return a :class:`~btm.adapters.chat_completions.ChatLoop`: btm for a bare chat-completions loop.
@@ -375,28 +323,6 @@ class ToolMemory:
 
     def _retract(self, events: Iterable[CallEvent]) -> None:
         self._ledger.retract(events)
-
-
-def _is_async(function: Callable[..., Any]) -> bool:
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
-
-
-class _Note(str):
-    """A note of ours on a tool's exception."""
-
-    __slots__ = ()
-
-
-def _unwrap_with_note(handled: Handled) -> Any:
-    if handled.error is not None and handled.context is not None:
-        safely(_note, handled.error, handled.context.text)
-    return handled.unwrap()
-
-
-def _note(error: Exception, text: str) -> None:
-    """Add a context to an exception. A tool that raises the same object again has the latest one only."""
-    others = [note for note in getattr(error, "__notes__", ()) if not isinstance(note, _Note)]
-    error.__notes__ = [*others, _Note(text)]
 
 
 _memories: weakref.WeakSet[ToolMemory] = weakref.WeakSet()

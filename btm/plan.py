@@ -42,6 +42,15 @@ class Step:
     offer: Candidate | None = None
     irreversible: bool = False
 
+    def weighed(
+        self, belief: BetaPosterior, *, chance: float, wait_s: float, cost: float, worth_trying: bool
+    ) -> Step:
+        """Return this step with the numbers it is ranked by (dataclasses.replace takes three times as long)."""
+        return Step(
+            self.action, self.tool, self.arguments, self.missing, belief, chance, self.value, cost, wait_s,
+            worth_trying, self.gives, self.lacks, self.offer, self.irreversible,
+        )  # fmt: skip
+
     @property
     def target(self) -> str:
         """The name under which evidence about this step is kept; empty for a retry or revise of the tool itself."""

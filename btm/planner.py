@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from btm.model import Action, EvidenceKey, Incident
 from btm.plan import RecoveryPlan, Step, Verdict
@@ -107,9 +107,7 @@ class Planner:
         gain = step.value * self.settings.value_of_success
         # Thin evidence gets the benefit of the doubt: what is never tried would never be learned about.
         worth_trying = chance * gain > cost or belief.high * gain > cost
-        return replace(
-            step, belief=belief, chance=chance, wait_s=wait_s, cost=cost, worth_trying=worth_trying
-        )
+        return step.weighed(belief, chance=chance, wait_s=wait_s, cost=cost, worth_trying=worth_trying)
 
     def _wait(self, incident: Incident, ordinal: int) -> float:
         asked = incident.outcome.retry_after_s

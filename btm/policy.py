@@ -21,7 +21,8 @@ name           what it holds
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -35,7 +36,7 @@ from btm.model import Action, Incident, Outcome, ToolCall
 from btm.plan import Level, Verdict
 from btm.resources import authored
 from btm.safe import tool_name
-from btm.sandbox import compile_expression, compile_template
+from btm.sandbox import Expression, compile_expression, compile_template
 
 _log = logging.getLogger("btm")
 
@@ -147,6 +148,7 @@ class Policies:
     def __init__(self, rules: Iterable[Rule] = ()) -> None:
         self.rules = tuple(rules)
         self._compiled = [(r, compile_expression(r.when), compile_template(r.say)) for r in self.rules]
+        self._together = _all_at_once(self.rules)
         self._broken: set[str] = set()
 
     @classmethod
@@ -175,13 +177,39 @@ class Policies:
         A rule that fails while it runs is skipped, with one warning: a broken policy must not break the agent.
         """
         verdicts: list[Verdict] = []
-        for rule, when, say in self._compiled:
-            try:
-                if when.evaluate(situation.names):
+        applying = self._applying(situation.names)
+        for (rule, _, say), applies in zip(self._compiled, applying, strict=True):
+            if applies:
+                try:
                     text = " ".join(say.render(situation.spoken).split())
                     verdicts.append(Verdict(rule.id, text, frozenset(rule.forbid), rule.require, rule.level))
-            except TemplateError as error:
-                if rule.id not in self._broken:
-                    self._broken.add(rule.id)
-                    _log.warning("policy %s failed and is skipped: %s", rule.id, error)
+                except TemplateError as error:
+                    self._warn(rule, error)
         return tuple(verdicts)
+
+    def _applying(self, names: Mapping[str, Any]) -> list[Any]:
+        """Return, for each rule, whether it applies."""
+        if self._together is not None:
+            with suppress(TemplateError):  # one of them failed: then each is asked, to find out which
+                return list(self._together.evaluate(names))
+        return [self._applies(rule, when, names) for rule, when, _ in self._compiled]
+
+    def _applies(self, rule: Rule, when: Expression, names: Mapping[str, Any]) -> bool:
+        try:
+            return bool(when.evaluate(names))
+        except TemplateError as error:
+            self._warn(rule, error)
+            return False
+
+    def _warn(self, rule: Rule, error: TemplateError) -> None:
+        if rule.id not in self._broken:
+            self._broken.add(rule.id)
+            _log.warning("policy %s failed and is skipped: %s", rule.id, error)
+
+
+def _all_at_once(rules: Sequence[Rule]) -> Expression | None:
+    """Return one expression that gives every rule's ``when``: it is run in a fraction of the time of many."""
+    try:
+        return compile_expression(f"[{', '.join(f'({rule.when}) and true' for rule in rules)}]")
+    except TemplateError:  # together they are too long for the sandbox
+        return None
