@@ -50,10 +50,17 @@ class Desk:
         session = environment.open(setup.task, clock.time)
         injector = Injector(session.call, setup.plan, shapes=shapes, clock=clock, budget=faults)
         conversation = f"{environment.domain}/{setup.scenario}/{setup.task.task_id}"
-        desk = cls(setup, conversation, environment, fallback_map, clock, session, injector, world)
-        if world is not None:
-            desk.budget = world.budget(setup.task.task_id, [step.tool for step in setup.task.steps])
-        return desk
+        return cls(
+            setup,
+            conversation,
+            environment,
+            fallback_map,
+            clock,
+            session,
+            injector,
+            world,
+            budget=setup.budget,
+        )
 
     def call(self, tool: str, arguments: Mapping[str, Any]) -> Any:
         """Run a tool. Raises the tool's own error, an injected one, or OutOfBudgetError."""

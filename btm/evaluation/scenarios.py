@@ -7,7 +7,8 @@
   alone from doing it and can be found out (a wrong value, by being acted on). A substitute can be called in this
   situation, and stays whole.
 * ``impossible``: such a tool, and every way round it that the map knows, is blocked for good, with an exception.
-* ``mixed``: each task drawn into one of the three.
+* ``mixed``: each task drawn into one of the three. In a heterogeneous world nothing has to be drawn: calls fail in ways
+  that pass or not as the tool's character has it, and its substitutes are as reliable as they are.
 
 Whoever knows the map and the faults solves every task of ``retry_works`` and ``switch_needed`` and none of
 ``impossible`` (``btm.evaluation.oracle`` does, and a test holds that over seeds). A task for which a scenario cannot
@@ -16,6 +17,7 @@ be made, such as one without a substitute on its path, is left out of it, and co
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -56,6 +58,7 @@ class Setup:
     """One episode, ready to be run by any arm: a task and the faults that wait for it.
 
     ``kinds`` are the faults on the task's path; ``drawn`` is the scenario that ``mixed`` chose, else ``scenario``.
+    ``budget`` is what the episode may cost.
     """
 
     scenario: Scenario
@@ -64,16 +67,22 @@ class Setup:
     plan: FaultPlan
     kinds: frozenset[ErrorKind] = frozenset()
     blocked: frozenset[str] = frozenset()
+    budget: float = math.inf
 
 
 @dataclass
 class Stage:
-    """Sets up episodes of one domain under one seed. Keeps what it found out about a task, since that is slow."""
+    """Sets up episodes of one domain under one seed. Keeps what it found out about a task, since that is slow.
+
+    ``clean`` is what each task costs when nothing fails; in a world, it and the faults that wait for a task bound
+    what an episode may cost. Without it nothing is bounded.
+    """
 
     environment: Environment
     fallback_map: FallbackMap
     settings: FaultSettings = field(default_factory=FaultSettings)
     world: World | None = None
+    clean: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.shapes = shapes_of(self.environment, self.fallback_map)
@@ -82,6 +91,15 @@ class Stage:
 
     def set_up(self, scenario: Scenario, task: Task) -> Setup | None:
         """Return the episode of a task in a scenario, or None when it cannot be made."""
+        setup = self._set_up(scenario, task)
+        if setup is None or self.world is None or task.task_id not in self.clean:
+            return setup
+        sites = {name_of(site): site for site in map(_site, task.steps)}
+        faults = sum(setup.plan.fault(site) is not None for site in sites.values())
+        allowed = faults * self.world.allowance(task.task_id)
+        return replace(setup, budget=self.clean[task.task_id] + allowed)
+
+    def _set_up(self, scenario: Scenario, task: Task) -> Setup | None:
         match scenario:
             case Scenario.CLEAN:
                 return Setup(scenario, scenario, task, NoFaults())
@@ -91,6 +109,9 @@ class Stage:
                 return self._switch_needed(task)
             case Scenario.IMPOSSIBLE:
                 return self._impossible(task)
+            case Scenario.MIXED if self.world is not None:
+                setup = self._retry_works(task)
+                return setup and replace(setup, scenario=scenario, drawn=scenario)
             case Scenario.MIXED:
                 made = [s for s in (self.set_up(kind, task) for kind in TROUBLED) if s is not None]
                 if not made:

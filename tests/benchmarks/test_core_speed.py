@@ -1,4 +1,4 @@
-"""What btm costs on the caller's thread. Run with ``pytest tests/benchmarks --benchmark-only``.
+"""What btm costs on the caller's thread. Run with ``pytest -o addopts= tests/benchmarks``.
 
 Targets: recording a call 5 µs beyond naming its outcome, a plan with ten candidates 150 µs. The classifier is left out of
 the first (its own benchmark stands beside it), as is the writer's thread, which works when the caller's waits.
