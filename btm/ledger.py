@@ -227,6 +227,10 @@ class Ledger:
         with self._lock:
             return dict(self._conversation(conversation).facts.known)
 
+    def now(self) -> float:
+        """Return the time of the ledger's clock."""
+        return self._clock()
+
     # -- incidents --------------------------------------------------------------------------------------------------
 
     def incident(self, conversation: str, incident_id: str) -> Incident | None:

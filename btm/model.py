@@ -265,6 +265,11 @@ class Incident:
         return None
 
     @property
+    def latest_at(self) -> float:
+        """When the incident opened, or its latest attempt ended."""
+        return self.attempts[-1].at if self.attempts else self.opened_at
+
+    @property
     def uncertain_write(self) -> bool:
         """Whether the failed call is a write that may have happened, and nobody has found out yet."""
         return self.outcome.ambiguous and self.happened is None

@@ -30,6 +30,10 @@ from btm.offers import options_for
 from btm.plan import Level, RecoveryContext, RecoveryPlan
 from btm.planner import Planner
 
+REFUSAL_S = 600.0
+"""How long after the latest failure a repeat is refused, in seconds: a tool that is healthy again must be reachable.
+A write that may have happened stays refused until it is checked."""
+
 
 @dataclass(frozen=True)
 class Recovery:
@@ -113,6 +117,8 @@ class Recovery:
         if found is None:
             return None
         incident, action = found
+        if not incident.uncertain_write and self.ledger.now() - incident.latest_at > REFUSAL_S:
+            return None
         plan = self.plan_for(incident)
         verdict = plan.forbidden.get(action)
         if verdict is None or verdict.level is not Level.ENFORCE:

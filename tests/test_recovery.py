@@ -19,6 +19,7 @@ from btm.fallback import FallbackMap
 from btm.memory import ToolMemory
 from btm.model import Action, Effect, ErrorKind, ToolCall
 from btm.policy import Policies
+from btm.recovery import REFUSAL_S
 
 USER = {"user_id": "u1", "email": "a@example.com"}
 ORDER = {"order_id": "o1", "status": "open"}
@@ -81,6 +82,16 @@ def test_guard_refuses_the_fourth_identical_call_not_the_third() -> None:
     tools = Tools(get_order=[SLOW])
     calls = handled_by("guard", tools, *[call("get_order", order_id="o1")] * 4)
     assert [handled.refused for handled in calls] == [False, False, False, True]
+
+
+def test_a_refusal_fades_so_that_a_tool_that_is_healthy_again_can_be_reached() -> None:
+    clock, tools = Clock(), Tools(get_order=[SLOW, SLOW, SLOW, ORDER])
+    with memory_of(clock, mode="guard") as memory:
+        handled = [memory.call(call("get_order", order_id="o1"), tools) for _ in range(4)]
+        clock.now += REFUSAL_S + 1
+        later = memory.call(call("get_order", order_id="o1"), tools)
+    assert [h.refused for h in handled] == [False, False, False, True]
+    assert later.result == ORDER
 
 
 def test_guard_refuses_a_substitute_for_a_write_in_doubt() -> None:

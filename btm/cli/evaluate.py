@@ -21,7 +21,8 @@ DEMO_DATABASE = "btm-demo.db"
 
 _SCENARIOS_HELP = (
     "clean, retry_works, switch_needed, impossible, mixed (each task drawn into one of the last three), or all "
-    "(the first four). Repeatable or comma-separated.  [default: retry_works,switch_needed,impossible]"
+    "(the first four). Repeatable or comma-separated.  [default: retry_works,switch_needed,impossible; mixed in the "
+    "heterogeneous profile]"
 )
 
 
@@ -66,6 +67,20 @@ _SCENARIOS_HELP = (
     help="uniform, or heterogeneous: tools differ in how they heal, how reliable they are and what they cost.",
 )
 @click.option(
+    "--worlds",
+    type=click.IntRange(1),
+    default=4,
+    show_default=True,
+    help="Heterogeneous: how many worlds to average over; the seed is the first one's.",
+)
+@click.option(
+    "--passes",
+    type=click.IntRange(1),
+    default=5,
+    show_default=True,
+    help="Heterogeneous: how often btm goes through the half of the tasks that it learns on.",
+)
+@click.option(
     "--db", "database", metavar="FILE", help="Keep what the first arm with btm learned in this SQLite file."
 )
 @click.option("--list-arms", is_flag=True, help="Say which arms there are, and stop.")
@@ -87,7 +102,7 @@ def evaluate(as_json: bool, list_arms: bool, **options: Any) -> None:
     Examples:
       btm eval
       btm eval --domain tau2:retail --scenario switch_needed --arms bare,btm
-      btm eval --arms btm,btm:rules-only,btm:flat,btm:shuffled --profile heterogeneous
+      btm eval --profile heterogeneous --arms btm,btm:rules-only,btm:flat,btm:shuffled
     """  # noqa: D301 - click reads the backslashes
     from btm.cli.evaluation_text import arms_table, show_evaluation  # noqa: PLC0415 - only this command needs it
     from btm.evaluation.report import document  # noqa: PLC0415
@@ -153,10 +168,12 @@ def _request(
     budget: int | None,
     tasks: str | None,
     profile: str,
+    worlds: int,
+    passes: int,
     database: str | None,
 ) -> Request:
     """Read the options; raises EvaluationError with the nearest right name."""
-    from btm.evaluation.runner import Request  # noqa: PLC0415
+    from btm.evaluation.request import Request, default_scenarios  # noqa: PLC0415
     from btm.faults import FAULT_KINDS, FaultSettings  # noqa: PLC0415
     from btm.faults import fault_kinds as kinds_in  # noqa: PLC0415
 
@@ -170,17 +187,22 @@ def _request(
     )
     return Request(
         domain=domain,
-        scenarios=read_scenarios(scenarios),
+        scenarios=read_scenarios(scenarios) or default_scenarios(profile),
         arms=tuple(filter(None, (arm.strip() for arm in arms.split(",")))),
         faults=faults,
         profile=profile,
+        worlds=worlds,
+        passes=passes,
         tasks=read_tasks(tasks),
         database=database,
     )
 
 
 def read_scenarios(values: tuple[str, ...]) -> tuple[Scenario, ...]:
-    """Read scenario names, repeated or comma-separated; raises EvaluationError that names the nearest."""
+    """Read scenario names, repeated or comma-separated; raises EvaluationError that names the nearest.
+
+    None are named: the profile's own are meant.
+    """
     from btm.evaluation.scenarios import TROUBLED, Scenario  # noqa: PLC0415
 
     names = [name.strip() for value in values for name in value.split(",") if name.strip()]
@@ -195,7 +217,7 @@ def read_scenarios(values: tuple[str, ...]) -> tuple[Scenario, ...]:
             close = nearest(name, known)
             hint = f"; did you mean {close!r}?" if close else ""
             raise EvaluationError(f"there is no scenario {name!r}: expected some of {', '.join(known)}{hint}")
-    return tuple(dict.fromkeys(found)) or TROUBLED
+    return tuple(dict.fromkeys(found))
 
 
 def read_tasks(value: str | None) -> int | tuple[str, ...] | None:

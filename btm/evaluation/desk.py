@@ -43,13 +43,18 @@ class Desk:
         shapes: Shapes,
         *,
         clock: VirtualClock,
+        name: str = "",
         world: World | None = None,
         faults: int | None = None,
     ) -> Desk:
-        """Open a fresh session for an episode. ``faults`` bounds how many are injected (None: no bound)."""
+        """Open a fresh session for an episode.
+
+        ``name`` tells the conversation apart from others about the task; ``faults`` bounds how many are injected (None:
+        no bound).
+        """
         session = environment.open(setup.task, clock.time)
         injector = Injector(session.call, setup.plan, shapes=shapes, clock=clock, budget=faults)
-        conversation = f"{environment.domain}/{setup.scenario}/{setup.task.task_id}"
+        conversation = "/".join(filter(None, (environment.domain, name, setup.scenario, setup.task.task_id)))
         return cls(
             setup,
             conversation,

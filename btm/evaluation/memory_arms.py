@@ -122,6 +122,14 @@ class MemoryArm:
         """End the conversation: what was left open teaches nothing."""
         self.memory.end(desk.conversation)
 
+    def _start_from(self, rows: Sequence[EvidenceRow], desk: Desk) -> None:
+        """Forget everything, and know these rows instead."""
+        self.memory.close()
+        self._clock = desk.clock
+        self._store = self._new_store()
+        self._store.add_learned(rows)
+        self.memory = self._remember(self._store)
+
     def evidence(self) -> tuple[EvidenceRow, ...]:
         """Return what was learned so far, as sums per key."""
         self.memory.flush()
@@ -140,13 +148,33 @@ class ShuffledArm(MemoryArm):
 
     def calls(self, desk: Desk) -> Call:
         """Return the tools with a memory around them whose numbers are shuffled."""
-        rows = shuffled(self.evidence(), Draw((self._seed, "shuffled", desk.conversation)))
-        self.memory.close()
-        self._clock = desk.clock
-        self._store = self._new_store()
-        self._store.add_learned(rows)
-        self.memory = self._remember(self._store)
+        self._start_from(shuffled(self.evidence(), _deal(self._seed, desk)), desk)
         return super().calls(desk)
+
+
+class FrozenArm(MemoryArm):
+    """A memory that starts every episode from the same evidence, learned elsewhere: it stays as it was.
+
+    As ``btm:shuffled`` it gets that evidence dealt out to other keys, anew for every episode.
+    """
+
+    def __init__(
+        self, name: str, fallback_map: FallbackMap, seed: int, learned: Sequence[EvidenceRow]
+    ) -> None:
+        super().__init__(name, fallback_map, seed)
+        self._learned = learned
+
+    def calls(self, desk: Desk) -> Call:
+        """Return the tools with the memory as it was learned around them."""
+        rows = self._learned
+        if self.name == "btm:shuffled":
+            rows = shuffled(rows, _deal(self._seed, desk))
+        self._start_from(rows, desk)
+        return super().calls(desk)
+
+
+def _deal(seed: int, desk: Desk) -> Draw:
+    return Draw((seed, "shuffled", desk.conversation))
 
 
 def shuffled(rows: Sequence[EvidenceRow], draw: Draw) -> tuple[EvidenceRow, ...]:

@@ -21,7 +21,7 @@ class Episode:
     ``identical_repeats`` repeated, unchanged, a call that had just failed. ``double_writes`` are changes that
     really happened more often than asked for. ``escalated`` says that the task was handed to a human although
     its script does not ask for that. ``elapsed_s`` is simulated time, ``cost`` what the calls cost (1 each unless
-    a profile says otherwise), ``exhausted`` that a step budget ended it.
+    a profile says otherwise), ``exhausted`` that a step budget ended it, ``world`` the seed of the tools' characters.
     """
 
     arm: str
@@ -36,6 +36,7 @@ class Episode:
     elapsed_s: float
     cost: float = 0.0
     exhausted: bool = False
+    world: int = 0
 
     @property
     def dropped(self) -> bool:
@@ -132,10 +133,10 @@ def paired(episodes: Sequence[Episode], scenarios: Sequence[str] = ()) -> tuple[
 
 def pair_up(episodes: Iterable[Episode], a: str, b: str, good: Callable[[Episode], bool]) -> Pairs:
     """Count on how many episodes that both arms tried ``good`` holds for both, one or neither of them."""
-    by_arm: dict[str, dict[tuple[str, str], bool]] = {a: {}, b: {}}
+    by_arm: dict[str, dict[tuple[str, str, int], bool]] = {a: {}, b: {}}
     for e in episodes:
         if e.arm in by_arm:
-            by_arm[e.arm][e.scenario, e.task_id] = good(e)
+            by_arm[e.arm][e.scenario, e.task_id, e.world] = good(e)
     shared = by_arm[a].keys() & by_arm[b].keys()
     counts = {(x, y): 0 for x in (True, False) for y in (True, False)}
     for key in shared:

@@ -7,8 +7,8 @@ from dataclasses import asdict
 from typing import Any
 
 from btm.evaluation.metrics import Paired, Result, paired, results
+from btm.evaluation.request import default_scenarios
 from btm.evaluation.runner import Evaluation, Request
-from btm.evaluation.scenarios import TROUBLED
 from btm.faults.settings import EQUAL_WEIGHTS, FaultSettings
 
 _DIGITS = 6
@@ -49,7 +49,7 @@ def command_line(request: Request) -> str:
     """Return the ``btm eval`` command that runs a request again."""
     plain, faults = FaultSettings(), request.faults
     words = ["btm", "eval", "--domain", request.domain]
-    if request.scenarios != TROUBLED:
+    if request.scenarios != default_scenarios(request.profile):
         words += ["--scenario", ",".join(request.scenarios)]
     words += ["--arms", ",".join(request.arms), "--seed", str(faults.seed)]
     if faults.rate != plain.rate:
@@ -62,6 +62,7 @@ def command_line(request: Request) -> str:
         words += ["--budget", str(faults.budget)]
     if request.profile != "uniform":
         words += ["--profile", request.profile]
+        words += ["--worlds", str(request.worlds), "--passes", str(request.passes)]
     if isinstance(request.tasks, int):
         words += ["--tasks", str(request.tasks)]
     elif request.tasks is not None:

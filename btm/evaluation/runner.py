@@ -2,58 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from btm.errors import EvaluationError, nearest
-from btm.evaluation.agent import AgentRun, run_agent, solved
 from btm.evaluation.arms import BTM_ARMS, Arm, check_arms, plain_arm
-from btm.evaluation.desk import Desk, OutOfBudgetError
-from btm.evaluation.environment import Environment, Task, double_writes, load_environment
+from btm.evaluation.environment import Environment, Task, load_environment
+from btm.evaluation.episodes import APART_S, run_episode
 from btm.evaluation.metrics import Episode
-from btm.evaluation.scenarios import TROUBLED, Scenario, Setup, Stage
-from btm.evaluation.world import World
+from btm.evaluation.request import HETEROGENEOUS, PROFILES, Evaluation, Progress, Request
+from btm.evaluation.scenarios import Scenario, Setup, Stage
 from btm.fallback import FallbackMap
-from btm.faults.clock import START, VirtualClock
-from btm.faults.settings import FaultSettings
+from btm.faults.clock import START
 
-APART_S = 86_400.0
-"""Simulated time from the start of one episode to the start of the next: a tool's bad hour is over by then."""
-
-PROFILES: Mapping[str, str] = {
-    "uniform": "every failing call heals within the same number of repeats",
-    "heterogeneous": "each tool has its own healing chances, reliability and cost; each task a step budget",
-}
-"""How tools differ, each with what it is."""
-
-Progress = Callable[[int, int], None]
-"""Told how many episodes are done, out of how many."""
-
-
-@dataclass(frozen=True)
-class Request:
-    """What to evaluate.
-
-    ``tasks`` is how many of a domain's tasks to take from the first on, or their ids; None takes all.
-    """
-
-    domain: str = "shop"
-    scenarios: tuple[Scenario, ...] = TROUBLED
-    arms: tuple[str, ...] = ("bare", "retry3", "btm")
-    faults: FaultSettings = field(default_factory=FaultSettings)
-    profile: str = "uniform"
-    tasks: int | tuple[str, ...] | None = None
-    database: str | None = None
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """What came of a run. ``left_out`` counts, by scenario, the tasks for which it cannot be made."""
-
-    request: Request
-    episodes: tuple[Episode, ...]
-    left_out: Mapping[Scenario, int]
-    unusable: Mapping[str, str]
+__all__ = ["APART_S", "PROFILES", "Evaluation", "Progress", "Request", "choose_tasks", "evaluate", "make_arm"]
 
 
 def evaluate(
@@ -76,17 +38,23 @@ def evaluate(
             f"there is no profile {request.profile!r}: expected {' or '.join(PROFILES)}{hint}"
         )
     environment = load_environment(request.domain)
+    tasks = choose_tasks(environment, request.tasks)
+    if request.profile == HETEROGENEOUS:
+        from btm.evaluation.holdout import evaluate_held_out  # noqa: PLC0415 - the plain arms need no memory
+
+        return evaluate_held_out(
+            replace(request, arms=arms), environment, tasks, progress=progress, look=look
+        )
     fallback_map = FallbackMap.load(environment.fallback_map)
-    world = World(request.faults.seed) if request.profile == "heterogeneous" else None
-    stage = Stage(environment, fallback_map, request.faults, world)
-    setups, left_out = _set_up(stage, request, choose_tasks(environment, request.tasks))
+    stage = Stage(environment, fallback_map, request.faults)
+    setups, left_out = _set_up(stage, request, tasks)
     episodes: list[Episode] = []
     total = len(setups) * len(arms)
     for name in arms:
         arm = make_arm(name, request, fallback_map)
         try:
             for number, setup in enumerate(setups):
-                episodes.append(_episode(arm, setup, stage, START + number * APART_S))
+                episodes.append(run_episode(arm, setup, stage, START + number * APART_S))
                 if progress is not None:
                     progress(len(episodes), total)
             if look is not None:
@@ -142,44 +110,3 @@ def _set_up(stage: Stage, request: Request, tasks: Sequence[Task]) -> tuple[list
                 f"{scenario} cannot be made for any of these tasks with these kinds of fault"
             )
     return setups, left_out
-
-
-def _episode(arm: Arm, setup: Setup, stage: Stage, start: float) -> Episode:
-    bounded = setup.drawn is Scenario.RETRY_WORKS
-    desk = Desk.lay(
-        setup,
-        stage.environment,
-        stage.fallback_map,
-        stage.shapes,
-        clock=VirtualClock(start),
-        world=stage.world,
-        faults=stage.settings.budget if bounded else None,
-    )
-    run: AgentRun | None = None
-    try:
-        run = run_agent(setup.task, arm.calls(desk), tools=desk.environment.tools, wait=desk.clock.sleep)
-    except OutOfBudgetError:
-        pass  # the episode ends here, undone
-    finally:
-        arm.done(desk)
-    injector = desk.injector
-    return Episode(
-        arm=arm.name,
-        scenario=setup.scenario,
-        task_id=setup.task.task_id,
-        kinds=setup.kinds,
-        solved=run is not None and _solved(desk, run),
-        escalated=run is not None and run.escalated,
-        calls=len(injector.calls),
-        identical_repeats=injector.identical_repeats,
-        double_writes=double_writes(setup.task, desk.session.writes),
-        elapsed_s=round(desk.clock.elapsed, 6),
-        cost=desk.cost,
-        exhausted=run is None,
-    )
-
-
-def _solved(desk: Desk, run: AgentRun) -> bool:
-    """Judge a run; the database is only hashed (slow for large ones) where the answer hangs on it."""
-    task = desk.setup.task
-    return solved(task, task.goal, run) and solved(task, desk.session.digest(), run)

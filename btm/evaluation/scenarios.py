@@ -75,7 +75,7 @@ class Stage:
     """Sets up episodes of one domain under one seed. Keeps what it found out about a task, since that is slow.
 
     ``clean`` is what each task costs when nothing fails; in a world, it and the faults that wait for a task bound
-    what an episode may cost. Without it nothing is bounded.
+    what an episode may cost. Without it nothing is bounded. ``name`` tells episodes of one task apart.
     """
 
     environment: Environment
@@ -83,6 +83,7 @@ class Stage:
     settings: FaultSettings = field(default_factory=FaultSettings)
     world: World | None = None
     clean: Mapping[str, float] = field(default_factory=dict)
+    name: str = ""
 
     def __post_init__(self) -> None:
         self.shapes = shapes_of(self.environment, self.fallback_map)

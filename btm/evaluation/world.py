@@ -55,7 +55,9 @@ class World:
 
     def _replaceable(self, entry: ToolEntry) -> bool:
         ways = ((edge.via or (edge.tool,)) for edge in entry.fallbacks)
-        names = ([step if isinstance(step, str) else getattr(step, "tool", "") for step in way] for way in ways)
+        names = (
+            [step if isinstance(step, str) else getattr(step, "tool", "") for step in way] for way in ways
+        )
         return any(all(self.reliability(name) > _RELIABLE for name in way) for way in names)
 
     @property
