@@ -15,7 +15,7 @@ from btm.evaluation.arms import ARMS
 from btm.evaluation.demo import Demo
 from btm.evaluation.metrics import ALL, Paired, Result
 from btm.evaluation.report import command_line, comparisons, summary
-from btm.evaluation.runner import Evaluation
+from btm.evaluation.request import HETEROGENEOUS, Evaluation
 from btm.evaluation.scenarios import Scenario
 from btm.evaluation.story import Line, Told, lines
 from btm.model import Action, EvidenceKey
@@ -63,7 +63,8 @@ def show_evaluation(evaluation: Evaluation) -> None:
     rows = [row for row in summary(evaluation) if row.fault_kind is None]
     for number, (scenario, group) in enumerate(groupby(rows, key=lambda row: row.scenario)):
         here = list(group)
-        _heading(f"{scenario}: {here[0].episodes} tasks" if scenario != ALL else "all of these together")
+        what = "episodes" if request.profile == HETEROGENEOUS else "tasks"
+        _heading(f"{scenario}: {here[0].episodes} {what}" if scenario != ALL else "all of these together")
         console().print(_results(here, header=number == 0))
     first = request.arms[0]
     differences = [row for row in comparisons(evaluation) if row.b == first]
@@ -111,6 +112,12 @@ def _differences(rows: Iterable[Paired]) -> Table:
 
 def _notes(evaluation: Evaluation) -> list[str]:
     notes = []
+    request = evaluation.request
+    if request.profile == HETEROGENEOUS:
+        notes.append(
+            f"Each of {request.worlds} worlds: btm learned on one half of the tasks in {request.passes} passes; every arm "
+            "ran the other half, those with btm from that same evidence, within a budget of calls."
+        )
     for scenario, count in evaluation.left_out.items():
         if count:
             notes.append(f"{scenario} cannot be made for {count} of the tasks: they are left out of it.")

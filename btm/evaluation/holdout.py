@@ -150,11 +150,8 @@ class _World:
         look: Callable[[Arm], None] | None,
     ) -> list[Episode]:
         """Run one arm on what is set up."""
-        arm: Arm
-        if name in BTM_ARMS:
-            arm = FrozenArm(name, self.fallback_map, self.world.seed, rows)
-        else:
-            arm = plain_arm(name)
+        frozen = name in BTM_ARMS
+        arm: Arm = FrozenArm(name, self.fallback_map, self.world.seed, rows) if frozen else plain_arm(name)
         try:
             episodes = [self.counter.run(arm, setup, stage) for stage, setup in setups]
             if look is not None:

@@ -66,16 +66,29 @@ def test_a_kind_of_fault_has_its_own_rows(evaluation: Evaluation) -> None:
 def test_the_command_says_what_differs_from_the_defaults() -> None:
     assert command_line(Request()) == "btm eval --domain shop --arms bare,retry3,btm --seed 0"
     request = Request(
-        scenarios=(Scenario.MIXED,),
+        scenarios=(Scenario.CLEAN,),
         arms=("btm",),
         faults=FaultSettings(seed=3, rate=0.2, weights={ErrorKind.TIMEOUT: 1.0}, max_consecutive=1, budget=4),
         profile="heterogeneous",
         tasks=("shop-01",),
+        worlds=2,
+        passes=3,
         database="my notes.db",
     )
     words = shlex.split(command_line(request))
     assert words[2:] == [
-        *("--domain", "shop", "--scenario", "mixed", "--arms", "btm", "--seed", "3", "--rate", "0.2"),
+        *("--domain", "shop", "--scenario", "clean", "--arms", "btm", "--seed", "3", "--rate", "0.2"),
         *("--fault-kinds", "timeout", "--max-consecutive", "1", "--budget", "4"),
-        *("--profile", "heterogeneous", "--tasks", "shop-01,", "--db", "my notes.db"),
+        *(
+            "--profile",
+            "heterogeneous",
+            "--worlds",
+            "2",
+            "--passes",
+            "3",
+            "--tasks",
+            "shop-01,",
+            "--db",
+            "my notes.db",
+        ),
     ]
