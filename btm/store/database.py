@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
@@ -54,6 +55,8 @@ class Database:
             engine = create_engine(self._url, connect_args={"timeout": 30.0, "check_same_thread": False})
         event.listen(engine, "connect", _set_pragmas)
         event.listen(engine, "begin", _begin_immediate)
+        # A database that nobody closed is closed with its last user, or at exit, and not by a warning's finder.
+        weakref.finalize(self, _dispose, engine, os.getpid())
         return engine
 
     def _make(self) -> None:
@@ -127,6 +130,11 @@ def _url(where: str) -> URL:
     if not known:
         raise StoreError(f"btm keeps evidence in SQLite or PostgreSQL, not in {url.get_backend_name()}")
     return url
+
+
+def _dispose(engine: Engine, pid: int) -> None:
+    if os.getpid() == pid:  # a forked child must not close its parent's connections
+        engine.dispose()
 
 
 def _set_pragmas(connection: Any, _record: Any) -> None:
