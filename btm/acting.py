@@ -171,9 +171,8 @@ class _Moves:
 
     origin: ToolCall
     trail: list[Move]
-    given_up: set[str] = field(
-        default_factory=set
-    )  # substitutes that turned out to lack an argument on the way
+    # Substitutes that turned out to lack an argument on the way.
+    given_up: set[str] = field(default_factory=set)
 
     @property
     def count(self) -> int:

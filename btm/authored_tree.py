@@ -133,10 +133,8 @@ def _inset(event: Any) -> int | None:
 
 def _end(event: Any) -> tuple[int, int]:
     mark = event.end_mark
-    if (
-        mark.column == 0 and mark.line > event.start_mark.line
-    ):  # a block scalar ends where the next line begins
-        return mark.line, 1
+    if mark.column == 0 and mark.line > event.start_mark.line:
+        return mark.line, 1  # a block scalar ends where the next line begins
     return mark.line + 1, mark.column + 1
 
 
@@ -167,19 +165,23 @@ class _Builder:
         elif isinstance(event, yaml.AliasEvent):
             known = self._anchors.get(str(event.anchor))
             if known is None:
-                raise self._error(event, f"the alias *{event.anchor} has no finished anchor before it")
+                raise self._error(
+                    self._place(event), f"the alias *{event.anchor} has no finished anchor before it"
+                )
             self._total += known.size
             self._bound(event)
             self._finish(known, None, end=_end(event))
         elif isinstance(event, yaml.DocumentStartEvent) and self.root is not None:
-            raise self._error(event, "a second document begins here", "one document a file")
+            raise self._error(self._place(event), "a second document begins here", "one document a file")
 
     def _start(self, event: Any) -> None:
         mapping = isinstance(event, yaml.MappingStartEvent)
         if event.tag not in (None, "!", CORE_TAG + ("map" if mapping else "seq")):
-            raise self._error(event, f"the tag {event.tag!r} is not allowed", "plain YAML without tags")
+            raise self._error(
+                self._place(event), f"the tag {event.tag!r} is not allowed", "plain YAML without tags"
+            )
         if len(self._open) >= MAX_DEPTH:
-            raise self._error(event, f"this is nested more than {MAX_DEPTH} levels deep")
+            raise self._error(self._place(event), f"this is nested more than {MAX_DEPTH} levels deep")
         node = Node(self._place(event), flow=bool(event.flow_style))
         if mapping:
             node.entries = {}
@@ -214,57 +216,33 @@ class _Builder:
             self._key[-1] = None
 
     def _name(self, node: Node, *, merge: bool, parent: Node) -> str:
-        _, line, column = node.place
         if merge:
-            raise self.error(
-                "merge keys (<<) are not supported",
-                file=self.file,
-                line=line,
-                column=column,
-                expected="the keys themselves",
-            )
+            raise self._error(node.place, "merge keys (<<) are not supported", "the keys themselves")
         key = node.scalar
         if not isinstance(key, str) or node.items is not None or node.entries is not None:
             shown = "a list or mapping" if node.items is not None or node.entries is not None else repr(key)
-            raise self.error(
-                f"{shown} is used as a key",
-                file=self.file,
-                line=line,
-                column=column,
-                expected="text; put it in quotes",
-            )
+            raise self._error(node.place, f"{shown} is used as a key", "text; put it in quotes")
         if parent.entries is not None and key in parent.entries:
             first = parent.keys[key]
-            raise self.error(
-                f"{key!r} is here a second time; it is first on line {first.line}",
-                file=self.file,
-                line=line,
-                column=column,
-                expected="each key once",
-            )
+            what = f"{key!r} is here a second time; it is first on line {first.line}"
+            raise self._error(node.place, what, "each key once")
         return key
 
     def _scalar(self, event: Any) -> Scalar:
         try:
             return read_scalar(event)
         except NotPlainError as problem:
-            raise self._error(event, problem.what, problem.expected) from problem
+            raise self._error(self._place(event), problem.what, problem.expected) from problem
 
     def _bound(self, event: Any) -> None:
         if self._total > MAX_NODES:
             raise self._too_many(self._place(event))
 
     def _too_many(self, place: Place) -> AuthoredFileError:
-        return self.error(
-            f"with its aliases expanded the file has more than {MAX_NODES} values",
-            file=self.file,
-            line=place.line,
-            column=place.column,
-        )
+        return self._error(place, f"with its aliases expanded the file has more than {MAX_NODES} values")
 
     def _place(self, event: Any) -> Place:
         return Place(self.file, event.start_mark.line + 1, event.start_mark.column + 1)
 
-    def _error(self, event: Any, what: str, expected: str = "") -> AuthoredFileError:
-        _, line, column = self._place(event)
-        return self.error(what, file=self.file, line=line, column=column, expected=expected)
+    def _error(self, place: Place, what: str, expected: str = "") -> AuthoredFileError:
+        return self.error(what, file=self.file, line=place.line, column=place.column, expected=expected)

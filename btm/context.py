@@ -16,7 +16,7 @@ import orjson
 
 from btm.model import Action, ToolCall
 from btm.plan import Level, RecoveryContext, RecoveryPlan, Step
-from btm.safe import bounded_json, printable, redact, text_of, tool_name
+from btm.safe import bounded_json, cut, printable, redact, text_of, tool_name
 
 DEFAULT_BUDGET = 300
 """Tokens that a context may take."""
@@ -88,9 +88,7 @@ def arguments_text(arguments: Mapping[str, Any]) -> str:
         text = orjson.dumps(dict(arguments), default=_described, option=orjson.OPT_NON_STR_KEYS).decode()
     except Exception:  # noqa: BLE001 - cycles, huge numbers, or a mapping that raises when it is read
         text = bounded_json(arguments, _ARGUMENTS_LIMIT)
-    if len(text) > _ARGUMENTS_LIMIT:
-        text = text[: _ARGUMENTS_LIMIT - 1] + "…"
-    return _harmless(text)
+    return _harmless(cut(text, _ARGUMENTS_LIMIT))
 
 
 def _described(value: object) -> str:

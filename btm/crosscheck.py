@@ -1,8 +1,8 @@
 """Second sources: which reads a call rests on, who can confirm them, and whether they do.
 
 A plausible wrong answer looks like a success; only another tool can tell. Asking costs a call, so it is asked only when
-a policy requires it: before a write that cannot be undone, and when a call failed because of its arguments, which may
-have come from a wrong answer.
+a policy requires it. The shipped ones do before a write that cannot be undone, when a call failed because of its
+arguments, which may have come from a wrong answer, and for every later answer of a tool that was found wrong.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from btm.fallback import Candidate, FallbackMap
-from btm.ledger import Ledger, SeenRead
+from btm.ledger import Ledger
 from btm.model import SUCCESS, Action, Effect, ErrorKind, Incident, Outcome, ToolCall
 from btm.policy import Policies, Situation
+from btm.reads import SeenRead
 
 MAX_CHECKS = 3
 """Reads that are cross-checked for one call, at most."""

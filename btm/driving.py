@@ -1,14 +1,14 @@
 """How decisions meet the world: a generator asks for calls and waits, a driver carries them out.
 
-The deciding code (:mod:`btm.recovery`) is one generator that yields :class:`Invoke` and :class:`Wait` requests. The two
-drivers here are the only twins: one for functions that return, one for functions that must be awaited.
+The deciding code (:mod:`btm.recovery`) is one generator that yields :class:`Invoke` and :class:`Wait` requests. So only
+the drivers are twins: one for functions that return, one for functions that must be awaited.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from btm.errors import RefusedCallError
@@ -72,7 +72,7 @@ class Handled:
     served_by: str = ""
     context: RecoveryContext | None = None
     refused: bool = False
-    trail: tuple[Move, ...] = field(default=())
+    trail: tuple[Move, ...] = ()
 
     def unwrap(self) -> Any:
         """Return the result, or raise the tool's own exception.
@@ -95,11 +95,17 @@ def is_control_flow(error: BaseException) -> bool:
     """Whether an exception is a framework's signal and not a failure: it passes untouched and teaches nothing."""
     if not isinstance(error, Exception):
         return True
-    if (
-        getattr(error, "_langgraph_invalid_resume", False) is True
-    ):  # the person's answer is wrong, not the tool
+    # A person's answer that is wrong says nothing about the tool.
+    if _is_wrong_resume(error):
         return True
     return any(f"{c.__module__}.{c.__qualname__}" in _CONTROL_FLOW for c in type(error).__mro__)
+
+
+def _is_wrong_resume(error: Exception) -> bool:
+    try:
+        return getattr(error, "_langgraph_invalid_resume", False) is True
+    except Exception:  # noqa: BLE001 - a tool's own exception may raise anything from __getattr__
+        return False
 
 
 def drive(steps: Steps, invoke: Invoker, sleep: Callable[[float], None]) -> Handled:

@@ -54,9 +54,8 @@ class Facts:
             self._read_one(value)
 
     def _read_one(self, value: Any) -> None:
-        with suppress(
-            Exception
-        ):  # a mapping of the caller's own may raise anything; what was read before counts
+        # A mapping of the caller's own may raise anything; what was read before counts.
+        with suppress(Exception):
             for name, inner in _fields(value, 0, [_MAX_VALUES]):
                 self._put(name, inner)
 

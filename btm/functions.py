@@ -7,6 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 
+def is_async(function: Callable[..., Any]) -> bool:
+    """Whether calling ``function`` gives something that must be awaited."""
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
+
+
 def binder(function: Callable[..., Any]) -> Callable[..., dict[str, Any]]:
     """Return a function that turns a call's arguments into a mapping by parameter name.
 

@@ -5,9 +5,8 @@ The ledger holds what a process knows now and hands every finished call to the w
 
 from __future__ import annotations
 
-import logging
 import threading
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -21,30 +20,18 @@ from btm.model import Action, Attempt, Effect, ErrorKind, EvidenceKey, Incident,
 from btm.offers import MapRelations
 from btm.outcomes import outcome_of
 from btm.posterior import BetaPosterior, Decay, Evidence, Priors
-from btm.safe import bounded_json, fingerprint, redact, text_of
+from btm.reads import Reads, SeenRead, behind
+from btm.safe import bounded_json, fingerprint, redact
 from btm.shapes import Shapes
 from btm.store import CallEvent, Event, IncidentEvent, ShapeRow, Snapshot
-
-_log = logging.getLogger("btm")
 
 MAX_CONVERSATIONS = 2_000
 """Conversations that are followed at once; the one longest unused is ended to make room."""
 
 _MAX_FINISHED = 4_096
-_MAX_READS = 20
-_MAX_READ_TEXT = 100_000
 _ARGUMENTS_LIMIT = 4_000
 
 BeliefModel = Callable[[Evidence, EvidenceKey, Priors, float], BetaPosterior]
-
-
-@dataclass(frozen=True, slots=True)
-class SeenRead:
-    """A read whose result a second source can confirm."""
-
-    call: ToolCall
-    result: Any
-    digest: str  # of the call and what it gave: another answer to the same call needs its own confirmation
 
 
 @dataclass(slots=True)
@@ -52,9 +39,7 @@ class _Conversation:
     tracker: ConversationTracker
     facts: Facts = field(default_factory=Facts)
     finished: OrderedDict[str, None] = field(default_factory=OrderedDict)
-    reads: deque[SeenRead] = field(default_factory=lambda: deque(maxlen=_MAX_READS))
-    confirmed: set[str] = field(default_factory=set)
-    doubted: set[str] = field(default_factory=set)  # tools whose answers were found wrong
+    reads: Reads = field(default_factory=Reads)
 
 
 class Begun(NamedTuple):
@@ -139,12 +124,12 @@ class Ledger:
             self._keep_weights_small(now)
             self._learn(observation.attempts)
             if outcome.kind is ErrorKind.FACTUAL_ERROR:
-                conversation.doubted.add(call.tool)
+                conversation.reads.doubt(call.tool)
             self._health.record(call.tool, outcome.ok, now)
             if outcome.ok and self._map.tools:
                 conversation.facts.note(call.tool, call.arguments, reply.result)
                 if call.effect is Effect.WRITE:
-                    conversation.reads.clear()  # what was read before a write may rightly read otherwise now
+                    conversation.reads.forget()
                 self._remember_read(conversation, begun, reply.result)
             learned = (
                 self._shapes.learn(call.tool, reply.result) if self._shapes is not None and outcome.ok else ()
@@ -257,35 +242,24 @@ class Ledger:
 
     def _remember_read(self, conversation: _Conversation, begun: Begun, result: Any) -> None:
         entry = self._map.tools.get(begun.call.tool)
-        if entry is None or entry.cross_check is None:
-            return
-        if len(text_of(result, _MAX_READ_TEXT + 1)) <= _MAX_READ_TEXT:
-            conversation.reads.append(SeenRead(begun.call, result, self.digest(begun.call, result)))
+        if entry is not None and entry.cross_check is not None:
+            conversation.reads.keep(begun.call, result, self.digest)
 
     def unconfirmed_reads(self, call: ToolCall) -> tuple[SeenRead, ...]:
-        """Return the reads whose values a call is about to use and that no second source has confirmed, newest first.
-
-        A call uses a read when they share an argument's value, or the read's result shows one.
-        """
-        values = [str(v) for v in _scalars(call.arguments) if len(str(v)) > 1]
+        """Return the reads whose values a call uses and that no second source has confirmed, newest first."""
         with self._lock:
-            conversation = self._conversation(call.conversation)
-            reads = {r.digest: r for r in conversation.reads if r.digest not in conversation.confirmed}
-        return tuple(r for r in reversed(reads.values()) if _shows(r, values))
+            reads = self._conversation(call.conversation).reads.unconfirmed()
+        return behind(call, reads)
 
     def doubtful_read(self, call: ToolCall) -> SeenRead | None:
         """Return what a read just gave, if its tool was found wrong before in this conversation."""
         with self._lock:
-            conversation = self._conversation(call.conversation)
-            if call.tool not in conversation.doubted or not conversation.reads:
-                return None
-            latest = conversation.reads[-1]
-            return latest if latest.call == call and latest.digest not in conversation.confirmed else None
+            return self._conversation(call.conversation).reads.doubtful(call)
 
     def confirm(self, conversation: str, *digests: str) -> None:
         """Note that these answers need no further second source."""
         with self._lock:
-            self._conversation(conversation).confirmed.update(digests)
+            self._conversation(conversation).reads.confirm(digests)
 
     def digest(self, call: ToolCall, result: Any) -> str:
         """Return a name for one answer to one call."""
@@ -295,7 +269,7 @@ class Ledger:
         """Open an incident for a read that had seemed to succeed."""
         with self._lock:
             conversation = self._conversation(read.call.conversation)
-            conversation.doubted.add(read.call.tool)
+            conversation.reads.doubt(read.call.tool)
             tracker = conversation.tracker
             print_ = fingerprint(read.call.tool, read.call.arguments, self._key)
             incident = tracker.suspect(read.call, print_, outcome, self._clock())
@@ -345,16 +319,3 @@ def _unsettled(tracker: ConversationTracker, observation: Observation) -> Incide
     """Return the open incident that a successful verifying read was about."""
     checked = (a.incident_id for a in observation.attempts if a.key.action is Action.VERIFY)
     return next((incident for i in checked if (incident := tracker.incident(i)) is not None), None)
-
-
-def _scalars(arguments: Mapping[str, Any]) -> Iterable[Any]:
-    for value in arguments.values():
-        if isinstance(value, list | tuple):
-            yield from (v for v in value[:100] if isinstance(v, str | int | float))
-        elif isinstance(value, str | int | float) and not isinstance(value, bool):
-            yield value
-
-
-def _shows(read: SeenRead, values: Iterable[str]) -> bool:
-    text = text_of(read.call.arguments, 10_000) + text_of(read.result, _MAX_READ_TEXT)
-    return any(value in text for value in values)

@@ -17,12 +17,30 @@ from dataclasses import dataclass
 from typing import Any
 
 from btm.driving import AsyncInvoker, Invoker, Reply
+from btm.fallback import FallbackMap
 from btm.model import Effect
 
 _log = logging.getLogger("btm")
 
 Late = Callable[[str, Mapping[str, Any], Reply], None]
 """Told about a write that ended after its limit: its tool, its arguments, and what came of it."""
+
+
+@dataclass(frozen=True)
+class Timeouts:
+    """How many seconds each tool has: those ``stated`` by tool name, else the fallback map's."""
+
+    fallback_map: FallbackMap
+    stated: Mapping[str, float]
+
+    def seconds(self, tool: str) -> float | None:
+        """Return a tool's time limit, None when it has none."""
+        return self.stated.get(tool) or self.fallback_map.timeout_s(tool)
+
+    @property
+    def any(self) -> bool:
+        """Whether any tool has a time limit."""
+        return bool(self.stated) or self.fallback_map.has_timeouts
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import itertools
-import logging
-import math
 import os
 import random
 import secrets
@@ -41,7 +39,6 @@ from btm.wrapping import WrappedFunctions
 if TYPE_CHECKING:
     from btm.adapters.chat_completions import ChatLoop
 
-_log = logging.getLogger("btm")
 _conversation: contextvars.ContextVar[str] = contextvars.ContextVar("btm_conversation", default="")
 
 BELIEFS: Mapping[str, BeliefModel] = {"pooled": pooled, "flat": flat, "none": unlearned}
@@ -335,7 +332,3 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
-
-
-NEVER_FORGET = math.inf
-"""A half-life for evidence that never fades."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from btm.fallback import Candidate, FallbackMap
@@ -88,29 +88,20 @@ def options_for(
     None means that every tool of the map is there.
     """
     call = incident.call
+    present = None if available is None else frozenset(available)
 
-    tools = None if available is None else frozenset(available)
-
-    def usable(offer: Candidate) -> bool:
-        return tools is None or tools.issuperset(offer.via or (offer.tool,))
+    def steps(action: Action, offers: Iterable[Candidate]) -> tuple[Step, ...]:
+        usable = (o for o in offers if present is None or present.issuperset(o.via or (o.tool,)))
+        return tuple(_step(action, offer, fallback_map) for offer in usable)
 
     verifier = fallback_map.verifier(call, known) if call.effect is Effect.WRITE else None
-    escalations = [t for t in fallback_map.escalations() if available is None or t in available]
+    checks = steps(Action.VERIFY, (verifier,) if verifier is not None else ())
+    escalations = (t for t in fallback_map.escalations() if present is None or t in present)
     return Options(
-        switches=tuple(
-            _step(Action.SWITCH, offer, fallback_map)
-            for offer in fallback_map.candidates(call, incident.kind, known)
-            if usable(offer)
-        ),
-        repairs=tuple(
-            _step(Action.REPAIR, offer, fallback_map)
-            for offer in fallback_map.repairs(call, incident.kind, known)
-            if usable(offer)
-        ),
-        verify=_step(Action.VERIFY, verifier, fallback_map)
-        if verifier is not None and usable(verifier)
-        else None,
-        escalation_tool=escalations[0] if escalations else "",
+        switches=steps(Action.SWITCH, fallback_map.candidates(call, incident.kind, known)),
+        repairs=steps(Action.REPAIR, fallback_map.repairs(call, incident.kind, known)),
+        verify=checks[0] if checks else None,
+        escalation_tool=next(escalations, ""),
         irreversible=fallback_map.irreversible(call.tool),
         idempotent=fallback_map.idempotent(call.tool),
         cost=fallback_map.cost(call.tool),

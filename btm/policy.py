@@ -13,7 +13,8 @@ name           what it holds
 ``verify``     ``tool``: the read that checks this write, or an empty text
 ``escalation`` ``tool``: who to hand over to, or an empty text
 ``untried``    names of the tools that are worth trying and have not been
-``unchecked``  for a write that is about to be made: names of the reads behind it that no second source confirmed
+``unchecked``  names of the reads that a call rests on (or the call itself, of a tool that was wrong before) that no second
+               source has confirmed
 ``pending``    whether the rule is asked about a call before it is made (true) or after it failed (false)
 ============== ====================================================================================================
 """

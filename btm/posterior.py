@@ -14,7 +14,7 @@ by addition. Three ideas turn sums into a belief:
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
@@ -243,6 +243,16 @@ def shares(evidence: Evidence, key: EvidenceKey, priors: Priors, scale: float = 
         found.append(Share(level, now, mean, strength, updated))
         mean = updated
     return tuple(found)
+
+
+def weights(found: Sequence[Share]) -> tuple[float, ...]:
+    """Return how much of a belief comes from where: from what it started with, then from each level. They add to 1."""
+    left, backwards = 1.0, []
+    for share in reversed(found):
+        own = share.counts.total / (share.strength + share.counts.total)
+        backwards.append(left * own)
+        left *= 1.0 - own
+    return (left, *reversed(backwards))
 
 
 def pooled(evidence: Evidence, key: EvidenceKey, priors: Priors, scale: float = 1.0) -> BetaPosterior:

@@ -26,6 +26,11 @@ _ORJSON = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 
 # Colours and cursor moves of terminal programs would stand between a name and its secret.
 _ANSI = re.compile(r"\x1b\[[0-?]{0,20}[ -/]{0,5}[@-~]")
+# So would characters that have no width: soft hyphens, joiners, direction marks, variation selectors, tags.
+_UNSEEN = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]"
+)
 
 # What must not end in a database or a prompt. Order matters: the specific before the general. A secret may stand
 # right after a letter of a script that is written without spaces, so edges are ASCII ones, not \b. The words come
@@ -52,6 +57,11 @@ _SECRETS: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = (
         r"\1[secret]@",
     ),
     (
+        ("cookie",),
+        re.compile(r"(?i)(cookie2?[\"']?\s{0,4}:\s{0,4}[\"']?)[^\s=;\"']{1,100}=[^\n\"'\\]{1,400}"),
+        r"\1[secret]",
+    ),
+    (
         # name = value, also as JSON, as JSON inside JSON (\"), and with a quoted value of several words
         (
             "key",
@@ -66,8 +76,8 @@ _SECRETS: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = (
             "session",
         ),
         re.compile(
-            r"(?i)((?:api[_-]?key|secret|token|passw(?:or)?d|passphrase|pwd|authorization|credential|cookie"
-            r"|session[_-]?id|private[_-]?key)[\w-]{0,40}\\{0,4}[\"']?\s{0,4}[:=]\s{0,4})"
+            r"(?i)((?:(?:api|access|account)[ _-]?key(?: provided)?|secret|token|passw(?:or)?d|passphrase|pwd"
+            r"|authorization|credential|cookie|session[_-]?id|private[_-]?key)[\w-]{0,40}\\{0,4}[\"']?\s{0,4}(?:[:=]|%3[ad])\s{0,4})"
             r"(?:\\{0,4}\"[^\"\\]{1,400}|\\{0,4}'[^'\\]{1,400}|(?!\[)[^\s\"',;&}\])\\]{4,})"
         ),
         r"\1[secret]",
@@ -78,6 +88,11 @@ _SECRETS: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = (
             r"(?<![A-Za-z0-9])(?:sk|pk|rk|ghp|gho|ghu|ghs|ghr|github_pat|glpat|xox[abeprs]|AKIA|ASIA|AIza)"
             r"[-_]?[A-Za-z0-9_-]{12,}"
         ),
+        "[key]",
+    ),
+    (
+        ("hf_", "npm_", "ya29.", "sg."),
+        re.compile(r"(?<![A-Za-z0-9])(?:hf_|npm_|ya29\.|SG\.)[\w.-]{16,}", re.ASCII),
         "[key]",
     ),
     (("@",), re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}"), "[email]"),
@@ -97,23 +112,29 @@ def text_of(value: object, limit: int = DETAIL_LIMIT) -> str:
         return f"<{type(value).__name__} without text>"
 
 
+def cut(text: str, limit: int) -> str:
+    """Return ``text``, shortened to ``limit`` characters and marked so when it is longer."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
 def redact(text: str, limit: int = DETAIL_LIMIT) -> str:
     """Return ``text`` on one line of ``limit`` characters, with keys, tokens, addresses and card numbers replaced."""
     # A margin beyond the limit is read, so that a secret across the cut is still recognised; the word at the end of
     # what was read may be the beginning of one that is not, and is left out.
     read = text[: limit + _MARGIN]
     whole = len(read) == len(text)
-    cut = printable(_ANSI.sub("", read))
+    kept = _ANSI.sub("", read)
+    kept = printable(kept if kept.isascii() else _UNSEEN.sub("", kept))
     for words, pattern, replacement in _SECRETS:
-        if _may_hold(cut, words):
-            cut = pattern.sub(replacement, cut)
-    if not whole and cut and not cut[-1].isspace() and not cut.endswith("]"):
-        begins = len(cut.rstrip()) - len(cut.split()[-1])
-        cut = cut[: max(begins, len(cut) - _MARGIN)]
-    cut = " ".join(cut.split())
-    if whole and len(cut) <= limit:
-        return cut
-    return cut[: limit - 1] + "…"
+        if _may_hold(kept, words):
+            kept = pattern.sub(replacement, kept)
+    if not whole and kept and not kept[-1].isspace() and not kept.endswith("]"):
+        begins = len(kept.rstrip()) - len(kept.split()[-1])
+        kept = kept[: max(begins, len(kept) - _MARGIN)]
+    kept = " ".join(kept.split())
+    if whole and len(kept) <= limit:
+        return kept
+    return kept[: limit - 1] + "…"
 
 
 def _may_hold(text: str, words: tuple[str, ...]) -> bool:
@@ -166,17 +187,22 @@ def _pieces(value: object, seen: set[int], depth: int) -> Iterator[str]:
             if index:
                 yield ", "
             if isinstance(value, Mapping):
-                yield f'"{text_of(item, 200)}": '
+                yield f"{_json_text(text_of(item, 200))}: "
                 yield from _pieces(value[item], seen, depth + 1)
             else:
                 yield from _pieces(item, seen, depth + 1)
         yield "}" if is_mapping else "]"
-    elif isinstance(value, str):
-        yield f'"{value[:2_000]}"'
     elif value is None or isinstance(value, bool):
         yield {None: "null", True: "true", False: "false"}[value]
-    else:
+    elif isinstance(value, int | float):
         yield text_of(value, 2_000)
+    else:
+        yield _json_text(text_of(value, 2_000))
+
+
+def _json_text(text: str) -> str:
+    # Quoted as JSON has it: whatever a text holds, it cannot end its own quotes.
+    return orjson.dumps(_utf8(text)).decode()
 
 
 def canonical(arguments: object) -> bytes:

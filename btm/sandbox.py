@@ -23,7 +23,6 @@ from btm.errors import TemplateError
 from btm.sandbox_syntax import narrow
 
 MAX_SOURCE = 4_000
-MAX_OUTPUT = bounded.MAX_TEXT
 
 _LOOP = frozenset(("index", "index0", "first", "last", "length", "revindex", "revindex0"))
 _METHODS: Mapping[type, frozenset[str]] = {

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import inspect
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
 from btm.driving import AsyncInvoker, Handled, Invoker
 from btm.failsafe import safely
 from btm.fallback import FallbackMap
-from btm.functions import apply, binder
-from btm.limits import Limits, in_own_thread, log_late
+from btm.functions import apply, binder, is_async
+from btm.limits import Limits, Timeouts, in_own_thread, log_late
 from btm.model import Effect, ToolCall
 
 P = ParamSpec("P")
@@ -41,9 +40,8 @@ class WrappedFunctions:
         self._memory = memory
         self._functions: dict[str, Callable[..., Any]] = {}
         self._timeouts: dict[str, float] = {}
-        self._limits = Limits(
-            lambda tool: self._timeouts.get(tool) or fallback_map.timeout_s(tool), memory.effect_of, log_late
-        )
+        limits = Timeouts(fallback_map, self._timeouts)
+        self._limits = Limits(limits.seconds, memory.effect_of, log_late)
 
     def wrap(
         self, function: Callable[P, R], *, name: str | None, effect: Effect | None, timeout_s: float | None
@@ -89,11 +87,6 @@ class WrappedFunctions:
 
         available = self._functions.keys()
         return await self._memory.acall(call, self._limits.over_async(invoke), available=available)
-
-
-def is_async(function: Callable[..., Any]) -> bool:
-    """Whether calling ``function`` gives something that must be awaited."""
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
 
 
 class _Note(str):

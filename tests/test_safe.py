@@ -130,9 +130,9 @@ def test_an_unbroken_text_is_cut_not_dropped() -> None:
 )  # fmt: skip
 def test_redaction_takes_linear_time_on_hostile_text(unit: str) -> None:
     text = unit * (1_000_000 // len(unit))
-    started = time.perf_counter()
+    started = time.process_time()
     redact(text)  # what is shown: a bounded piece of it
-    assert time.perf_counter() - started < 0.5
+    assert time.process_time() - started < 0.5
     small, large = _seconds(text[:20_000]), _seconds(text[:160_000])
     assert large < 50 * small + 0.1, "eight times the text must not cost much more than eight times the work"
 
@@ -140,9 +140,9 @@ def test_redaction_takes_linear_time_on_hostile_text(unit: str) -> None:
 def _seconds(text: str) -> float:
     best = float("inf")
     for _ in range(2):
-        started = time.perf_counter()
+        started = time.process_time()
         redact(text, len(text))
-        best = min(best, time.perf_counter() - started)
+        best = min(best, time.process_time() - started)
     return best
 
 

@@ -225,10 +225,10 @@ def test_a_misspelt_filter_gets_the_nearest_one() -> None:
     ],
 )
 def test_no_template_runs_long_or_grows_large(text: str) -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     with pytest.raises(TemplateError):
         render(text, {"big": "a" * 15_000, "huge": list(range(100_000))})
-    assert time.perf_counter() - begun < 2
+    assert time.process_time() - begun < 2
 
 
 def test_an_object_without_text_is_named_by_its_type() -> None:

@@ -42,8 +42,8 @@ from btm.adapters.wording import (
 )
 from btm.driving import Handled, Reply
 from btm.failsafe import safely
-from btm.functions import apply
-from btm.limits import Limits, in_own_thread
+from btm.functions import apply, is_async
+from btm.limits import Limits, Timeouts, in_own_thread
 from btm.memory import ToolMemory
 from btm.model import ToolCall
 from btm.safe import tool_name
@@ -86,7 +86,7 @@ class ChatLoop:
         self.budget = budget
         self.repair_history = repair_history
         self.bridge = bridge
-        self._timeouts = dict(timeouts or {})
+        self._timeouts = Timeouts(memory.fallback_map, dict(timeouts or {}))
         self._notes = Notes()
         self._asked_before: list[str] = []
 
@@ -146,7 +146,7 @@ class ChatLoop:
     def _invoker(self, asked: _Asked) -> Callable[[str, Mapping[str, Any]], Any]:
         def invoke(tool: str, arguments: Mapping[str, Any]) -> Any:
             function = self._function(tool, asked)
-            if inspect.iscoroutinefunction(function):
+            if is_async(function):
                 raise NotImplementedError(f"tool {tool!r} is async only: use arun")
             return apply(function, arguments)
 
@@ -155,9 +155,9 @@ class ChatLoop:
     def _ainvoker(self, asked: _Asked) -> Callable[[str, Mapping[str, Any]], Any]:
         async def invoke(tool: str, arguments: Mapping[str, Any]) -> Any:
             function = self._function(tool, asked)
-            if inspect.iscoroutinefunction(function):
+            if is_async(function):
                 return await apply(function, arguments)
-            aside = asyncio.to_thread if self._limits.seconds(tool) is None else in_own_thread
+            aside = asyncio.to_thread if self._timeouts.seconds(tool) is None else in_own_thread
             answer = await aside(apply, function, arguments)
             return await answer if inspect.isawaitable(answer) else answer
 
@@ -190,11 +190,7 @@ class ChatLoop:
 
     @property
     def _limits(self) -> Limits:
-        return Limits(
-            lambda tool: self._timeouts.get(tool) or self.memory.fallback_map.timeout_s(tool),
-            self.memory.effect_of,
-            self._late,
-        )
+        return Limits(self._timeouts.seconds, self.memory.effect_of, self._late)
 
     def _late(self, tool: str, _: Mapping[str, Any], reply: Reply) -> None:
         text = error_text(reply.error) if reply.error is not None else result_text(reply.result)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from btm.adapters.outline import Asked, Entry, gaps, strays
-from btm.adapters.wording import LOST
+from btm.adapters.wording import LOST, longer
 from btm.context import STANDING_RULES
 from btm.model import ToolCall
 
@@ -56,12 +56,7 @@ def with_rules(messages: Sequence[Any]) -> list[Any]:
     content = field(made[0], "content")
     if STANDING_RULES in _text(content):
         return made
-    longer: Any = (
-        [*content, {"type": "text", "text": STANDING_RULES}]
-        if isinstance(content, list)
-        else f"{content}\n\n{STANDING_RULES}"
-    )
-    made[0] = {"role": field(made[0], "role"), "content": longer}
+    made[0] = {"role": field(made[0], "role"), "content": longer(content, STANDING_RULES)}
     return made
 
 

@@ -17,7 +17,7 @@ from langchain_core.messages import (
 from btm.adapters import outline as outlined
 from btm.adapters.outline import Asked, Entry, gaps, strays
 from btm.adapters.results import with_text
-from btm.adapters.wording import BRIDGE, LOST
+from btm.adapters.wording import BRIDGE, LOST, longer
 from btm.context import STANDING_RULES
 
 
@@ -66,11 +66,7 @@ def longer_system(system: SystemMessage | None, text: str) -> SystemMessage:
     """Return the system message with ``text`` at its end; content blocks stay blocks."""
     if system is None:
         return SystemMessage(content=text)
-    content: Any = system.content
-    longer: Any = (
-        f"{content}\n\n{text}" if isinstance(content, str) else [*content, {"type": "text", "text": text}]
-    )
-    return system.model_copy(update={"content": longer})
+    return system.model_copy(update={"content": longer(system.content, text)})
 
 
 def with_reminder(messages: Sequence[AnyMessage], text: str, *, bridge: bool) -> list[AnyMessage]:

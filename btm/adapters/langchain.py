@@ -17,15 +17,16 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from langchain_core.tools import BaseTool
 from langchain_core.tools import tool as as_tool
 
+from btm.adapters.budget import Budget
 from btm.adapters.callbacks import BTMCallbackHandler
+from btm.adapters.wording import Placement
 from btm.adapters.wrapped import Binding, original_of
 from btm.errors import MissingExtraError
+from btm.limits import Timeouts
 from btm.memory import ToolMemory
 
 if TYPE_CHECKING:
-    from btm.adapters.budget import Budget
     from btm.adapters.langchain_middleware import BTMMiddleware
-    from btm.adapters.wording import Placement
 
 __all__ = ["BTMCallbackHandler", "BTMMiddleware", "Budget", "Placement", "unwrap_tools", "wrap_tools"]
 
@@ -60,7 +61,7 @@ def wrap_tools(
     ``timeouts`` are seconds by tool name, before the fallback map's. In act mode the tools stand in for each other;
     one that wants injected arguments does where the failed call was given them too.
     """
-    binding = Binding(memory, raises, dict(timeouts or {}))
+    binding = Binding(memory, Timeouts(memory.fallback_map, dict(timeouts or {})), raises)
     if _is_tool_node(tools):
         return _rebuilt(tools, [binding.wrap(tool) for tool in tools.tools_by_name.values()])
     return [binding.wrap(tool if isinstance(tool, BaseTool) else as_tool(tool)) for tool in tools]
@@ -103,12 +104,4 @@ def __getattr__(name: str) -> Any:
                 raise
             raise MissingExtraError("langchain", "langchain", "BTMMiddleware") from error
         return BTMMiddleware
-    if name == "Budget":
-        from btm.adapters.budget import Budget  # noqa: PLC0415
-
-        return Budget
-    if name == "Placement":
-        from btm.adapters.wording import Placement  # noqa: PLC0415
-
-        return Placement
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -24,6 +24,7 @@ from btm.adapters.tool_step import ToolStep
 from btm.adapters.wording import Placement
 from btm.driving import AsyncInvoker, Invoker
 from btm.failsafe import safely
+from btm.limits import Timeouts
 from btm.memory import ToolMemory
 from btm.model import Effect
 
@@ -31,9 +32,9 @@ ToolAnswer = ToolMessage | Command[Any]
 ModelHandler = Callable[[ModelRequest[Any]], ModelResponse[Any]]
 AsyncModelHandler = Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
 ToolHandler = Callable[[ToolCallRequest], ToolAnswer]
-_MAX_TRIES = 1_024
-
 AsyncToolHandler = Callable[[ToolCallRequest], Awaitable[ToolAnswer]]
+
+_MAX_TRIES = 1_024
 
 
 class BTMMiddleware(AgentMiddleware[Any, Any, Any]):
@@ -79,7 +80,7 @@ class BTMMiddleware(AgentMiddleware[Any, Any, Any]):
         self.bridge = bridge
         self.notes = Notes()
         self.tries = Tries()
-        self._timeouts = dict(timeouts or {})
+        self.timeouts = Timeouts(memory.fallback_map, dict(timeouts or {}))
         self._effects: dict[str, Effect] = {}
         self._warned = False
         self._tools: dict[str, BaseTool] = {}
@@ -103,15 +104,6 @@ class BTMMiddleware(AgentMiddleware[Any, Any, Any]):
             answers = self.memory.mode.advises and not self.raises
             safely(functools.partial(warn_about_neighbours, self, handler, answers=answers))
         return safely(ToolStep.of, self, request)
-
-    def seconds(self, tool: str) -> float | None:
-        """Return a tool's time limit: the one stated here, else the map's."""
-        return self._timeouts.get(tool) or self.memory.fallback_map.timeout_s(tool)
-
-    @functools.cached_property
-    def limits_any(self) -> bool:
-        """Whether any tool has a time limit."""
-        return bool(self._timeouts) or self.memory.fallback_map.has_timeouts
 
     def effect(self, tool: str) -> Effect:
         """Return a tool's effect."""

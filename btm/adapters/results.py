@@ -8,7 +8,7 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage, ToolMessage
 
-from btm.adapters.wording import error_text, refusal_text, result_text
+from btm.adapters.wording import disarmed, error_text, longer, refusal_text, result_text
 from btm.classify.frameworks import ToolResult
 from btm.classify.reading import attribute
 from btm.driving import Handled
@@ -16,7 +16,6 @@ from btm.errors import RefusedCallError
 
 NOTHING = object()
 """Stands for "no tool gave this"."""
-
 
 _PLAIN = (ToolMessage, str)  # a tuple: a union is built anew at every call
 
@@ -153,17 +152,13 @@ def _signed(message: ToolMessage, handled: Handled, to: Address) -> ToolMessage:
 def appended(raw: Any, text: str, to: Address) -> Any:
     """Return what the agent gets with ``text`` at the end of the call's own message; values of other forms stay."""
     if isinstance(raw, str):
-        return f"{raw}\n\n{text}"
+        return f"{disarmed(raw)}\n\n{text}"
     return each_message(raw, to, lambda m: with_text(m, text))
 
 
 def with_text(message: ToolMessage, text: str) -> ToolMessage:
     """Return a copy of a message with ``text`` after its content."""
-    content = message.content
-    longer: Any = (
-        f"{content}\n\n{text}" if isinstance(content, str) else [*content, {"type": "text", "text": text}]
-    )
-    return message.model_copy(update={"content": longer})
+    return message.model_copy(update={"content": longer(disarmed(message.content), text)})
 
 
 def each_message(raw: Any, to: Address, change: Callable[[ToolMessage], ToolMessage]) -> Any:

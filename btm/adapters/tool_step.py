@@ -72,7 +72,7 @@ class ToolStep:
         memory = self.middleware.memory
         token = enter(memory, self.to.call_id)
         try:
-            limited = self._limits.over(invoke) if self.middleware.limits_any else invoke
+            limited = self._limits.over(invoke) if self.middleware.timeouts.any else invoke
             handled = memory.call(self.call, limited, available=self.tools)
         finally:
             leave(token)
@@ -84,18 +84,18 @@ class ToolStep:
         if over is not None:
             return over
 
-        limits_any = self.middleware.limits_any
+        timeouts = self.middleware.timeouts
 
         async def invoke(tool: str, arguments: Mapping[str, Any]) -> Any:
             request = self._for(tool, arguments)
-            if request.tool is not None and limits_any and self.middleware.seconds(tool) is not None:
+            if request.tool is not None and timeouts.any and timeouts.seconds(tool) is not None:
                 request = request.override(tool=detached(request.tool))
             return self.exchange.show(await handler(request))
 
         memory = self.middleware.memory
         token = enter(memory, self.to.call_id)
         try:
-            limited = self._limits.over_async(invoke) if limits_any else invoke
+            limited = self._limits.over_async(invoke) if timeouts.any else invoke
             handled = await memory.acall(self.call, limited, available=self.tools)
         finally:
             leave(token)
@@ -113,7 +113,7 @@ class ToolStep:
 
     @property
     def _limits(self) -> Limits:
-        return Limits(self.middleware.seconds, self.middleware.effect, self._late)
+        return Limits(self.middleware.timeouts.seconds, self.middleware.effect, self._late)
 
     def _late(self, tool: str, _: Mapping[str, Any], reply: Reply) -> None:
         text = error_text(reply.error) if reply.error is not None else late_answer(reply.result)
@@ -139,9 +139,7 @@ class ToolStep:
     def _answer(self, handled: Handled) -> Any:
         middleware, call_id = self.middleware, self.to.call_id or ""
         middleware.notes.keep(handled, call_id)
-        if (
-            handled.outcome.ok and len(handled.trail) == 1
-        ):  # nothing happened: what the tool gave is the answer
+        if handled.outcome.ok and len(handled.trail) == 1:  # what the tool gave is the answer
             return self.exchange.original(handled)
         if not handled.outcome.ok:
             middleware.tries.failed(self.call.conversation, call_id, self.request.runtime)

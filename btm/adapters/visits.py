@@ -90,7 +90,7 @@ class Visit:
 
         token = enter(memory, self.to.call_id)
         try:
-            limited = self._limits.over(invoke) if self.binding.limits_any else invoke
+            limited = self._limits.over(invoke) if self.binding.timeouts.any else invoke
             handled = memory.call(self.call, limited, available=self._available())
         finally:
             leave(token)
@@ -106,7 +106,7 @@ class Visit:
 
         token = enter(memory, self.to.call_id)
         try:
-            limited = self._limits.over_async(invoke) if self.binding.limits_any else invoke
+            limited = self._limits.over_async(invoke) if self.binding.timeouts.any else invoke
             handled = await memory.acall(self.call, limited, available=self._available())
         finally:
             leave(token)
@@ -133,16 +133,14 @@ class Visit:
 
     @property
     def _limits(self) -> Limits:
-        return Limits(self.binding.seconds, self.binding.effect, self._late)
+        return Limits(self.binding.timeouts.seconds, self.binding.effect, self._late)
 
     def _late(self, tool: str, _: Mapping[str, Any], reply: Reply) -> None:
         text = error_text(reply.error) if reply.error is not None else late_answer(reply.result)
         self.binding.notes.add_late(self.call.conversation, late_text(tool, text))
 
     def _answer(self, handled: Handled) -> Any:
-        if (
-            handled.outcome.ok and len(handled.trail) == 1
-        ):  # nothing happened: what the tool gave is the answer
+        if handled.outcome.ok and len(handled.trail) == 1:  # what the tool gave is the answer
             return self.exchange.original(handled)
         memory = self.binding.memory
         tell: tuple[str, ...] = ()

@@ -7,6 +7,7 @@ note after the failed result was followed in 0, as a last user message in 6, and
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
@@ -16,7 +17,7 @@ import orjson
 from btm.context import call_text, instruction, quoted
 from btm.driving import Handled
 from btm.model import Action
-from btm.safe import bounded_json, text_of, tool_name
+from btm.safe import bounded_json, cut, text_of, tool_name
 
 MAX_CONTEXTS = 4
 """Recovery contexts in one note, at most: of more parallel failures the latest are told."""
@@ -25,13 +26,13 @@ _REQUEST_LIMIT = 1_500
 _ERROR_LIMIT = 4_000
 _RESULT_LIMIT = 1_000_000
 
+_OUR_TAG = re.compile(r"<(?=\s*/?\s*recovery\b)", re.IGNORECASE)
 
 LOST = (
     "No result of this call was recorded: the run ended before it came. If it changes something it may have "
     "happened; check before you repeat it."
 )
 """What stands in for the result of a call that a crash left without one."""
-
 
 BRIDGE = "There is a note on this."
 """Said in the assistant's role between a tool's result and the note, for providers that want a turn of its own."""
@@ -70,11 +71,6 @@ def note(contexts: Sequence[str], request: str, lines: Iterable[str] = ()) -> st
     return "\n\n".join(parts)
 
 
-def cut(text: str, limit: int) -> str:
-    """Return ``text``, shortened to ``limit`` characters and marked so when it is longer."""
-    return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
 def error_text(error: Exception) -> str:
     """Return what the model reads when a tool raised: the exception's type and text, cut."""
     return cut(f"{type(error).__name__}: {text_of(error, _ERROR_LIMIT)}".rstrip(": "), _ERROR_LIMIT)
@@ -90,6 +86,26 @@ def result_text(value: Any) -> str:
         if isinstance(value, Mapping | list | tuple | set | frozenset):
             return bounded_json(value, _RESULT_LIMIT)
         return text_of(value, _RESULT_LIMIT)
+
+
+def disarmed(content: Any) -> Any:
+    """Return a tool's own content without tags of ours: beside a note of ours, nothing in it may pass for one."""
+    if isinstance(content, str):
+        return _OUR_TAG.sub(r"\\u003c", content)
+    if isinstance(content, list):
+        return [_disarmed_block(block) for block in content]
+    return content
+
+
+def _disarmed_block(block: Any) -> Any:
+    if isinstance(block, Mapping) and isinstance(block.get("text"), str):
+        return {**block, "text": disarmed(block["text"])}
+    return disarmed(block) if isinstance(block, str) else block
+
+
+def longer(content: Any, text: str) -> Any:
+    """Return a message's content with ``text`` at its end; content blocks stay blocks."""
+    return [*content, {"type": "text", "text": text}] if isinstance(content, list) else f"{content}\n\n{text}"
 
 
 def refusal_text(handled: Handled) -> str:

@@ -22,6 +22,7 @@ from btm.adapters.injection import injected_names, needed_names, require_sync
 from btm.adapters.notes import Notes
 from btm.adapters.visits import Visit
 from btm.driving import Reply
+from btm.limits import Timeouts
 from btm.memory import ToolMemory
 from btm.model import Effect
 
@@ -34,28 +35,18 @@ class Binding:
     """What the tools of one ``wrap_tools`` have in common. ``raises``: a failing tool raises instead of answering."""
 
     memory: ToolMemory
+    timeouts: Timeouts
     raises: bool = False
-    timeouts: Mapping[str, float] = field(default_factory=dict)
     toolbox: dict[str, BaseTool] = field(default_factory=dict)
     notes: Notes = field(default_factory=Notes)
     needs: dict[str, frozenset[str]] = field(default_factory=dict)
     effects: dict[str, Effect] = field(default_factory=dict)
     _classes: dict[type[BaseTool], type[WrappedTool]] = field(default_factory=dict)
 
-    def seconds(self, tool: str) -> float | None:
-        """Return a tool's time limit: the one stated here, else the map's."""
-        return self.timeouts.get(tool) or self.memory.fallback_map.timeout_s(tool)
-
-    @functools.cached_property
-    def limits_any(self) -> bool:
-        """Whether any tool has a time limit."""
-        return bool(self.timeouts) or self.memory.fallback_map.has_timeouts
-
     def aside(self, tool: BaseTool) -> bool:
         """Whether a tool, awaited, runs in a thread of its own: a sync one that has a time limit."""
-        return (
-            self.limits_any and self.seconds(tool.name) is not None and not has_own_await(original_of(tool))
-        )
+        limited = self.timeouts.any and self.timeouts.seconds(tool.name) is not None
+        return limited and not has_own_await(original_of(tool))
 
     def effect(self, tool: str) -> Effect:
         """Return a tool's effect."""
@@ -66,7 +57,7 @@ class Binding:
 
     def wrap(self, tool: BaseTool) -> BaseTool:
         """Return ``tool`` with this binding's memory around it, and put it into the toolbox of act mode."""
-        original = tool._btm_original if isinstance(tool, WrappedTool) else tool
+        original = original_of(tool)
         wrapped = _facade(original, self._class_for(type(original)))
         self.toolbox[original.name] = wrapped
         needed = needed_names(original)

@@ -20,7 +20,7 @@ from btm.classify.telling import is_quiet
 from btm.model import SUCCESS, Effect, ErrorKind, Family, Outcome, ToolCall
 
 UserRule = ErrorRule | Callable[[ToolCall, Any, BaseException | None], Outcome | ErrorKind | None]
-_LOG = logging.getLogger("btm")
+_log = logging.getLogger("btm")
 _ABSENT: Any = object()
 _JSON_LIMIT = 16_000
 """Characters of a JSON text beyond which only its beginning is looked at."""
@@ -267,4 +267,4 @@ _warned: set[str] = set()
 def _warn_once(text: str) -> None:
     if text not in _warned and len(_warned) < 1_000:
         _warned.add(text)
-        _LOG.warning("%s", text)
+        _log.warning("%s", text)

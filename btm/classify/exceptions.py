@@ -104,7 +104,7 @@ def _refined(typed: Finding | None, words: Finding | None, text: str) -> Finding
 
 
 def _by_type(raised: type) -> Finding | None:
-    return _known_by_type(raised)
+    return _known_by_type(raised)  # typed as any class: mypy takes exceptions' classes for unhashable
 
 
 @lru_cache(maxsize=1_024)

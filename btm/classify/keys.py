@@ -32,8 +32,8 @@ class Role(NamedTuple):
     """What a field may be a sign of; ``""``, None and False where it is none.
 
     ``partial`` and ``stale`` name the sign (see `btm.classify.partial` and `btm.classify.stale`), ``bound`` the
-    possible range, ``partners`` the names that must
-    not come before it (the end of a start), ``sums`` a part of a calculation.
+    possible range, ``partners`` the names that must not come before it (the end of a start), ``sums`` a part of a
+    calculation.
     """
 
     name: str

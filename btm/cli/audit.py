@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from btm.cli.output import FOUND, console, emit_json, table
+from btm.cli.skipped import print_skipped, skipped_rows
 from btm.fallback import FallbackMap
-from btm.traces.audit import Annotation, Audit, Audited, Label, annotate
+from btm.traces.audit import Audit, Audited, Label, annotate
 from btm.traces.conversation import Skipped
 from btm.traces.listening import Listener
 from btm.traces.reading import read_conversations
@@ -73,7 +74,12 @@ def _document(done: Audit, skipped: list[Skipped], worst: int) -> dict[str, Any]
             for label in Label
         },
         "annotations": [
-            {"conversation": a.conversation_id, "source": a.source, "reward": a.reward, **_row(annotation)}
+            {
+                "conversation": a.conversation_id,
+                "source": a.source,
+                "reward": a.reward,
+                **annotation._asdict(),
+            }
             for a in done.found
             for annotation in a.annotations
         ],
@@ -86,12 +92,8 @@ def _document(done: Audit, skipped: list[Skipped], worst: int) -> dict[str, Any]
             }
             for a in done.worst(worst)
         ],
-        "skipped": [{"file": s.file, "line": s.line, "reason": s.reason} for s in skipped],
+        "skipped": skipped_rows(skipped),
     }
-
-
-def _row(annotation: Annotation) -> dict[str, Any]:
-    return annotation._asdict()
 
 
 def _print(done: Audit, skipped: list[Skipped], worst: int) -> None:
@@ -107,10 +109,7 @@ def _print(done: Audit, skipped: list[Skipped], worst: int) -> None:
     out.print(shown)
     for audited in done.worst(worst):
         _print_one(audited)
-    for item in skipped[:_WORST]:
-        out.print(f"skipped {item}", style="yellow", markup=False)
-    if len(skipped) > _WORST:
-        out.print(f"skipped {len(skipped) - _WORST:,} more", style="yellow")
+    print_skipped(skipped, len(skipped), out)
 
 
 def _print_one(audited: Audited) -> None:

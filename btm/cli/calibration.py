@@ -1,47 +1,55 @@
-"""``btm calibration``: how well learned chances foretell what happens next in held-out logs."""
+"""``btm calibration`` and ``btm backtest``: how well learned chances foretell what happens next in held-out logs."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from btm.cli.output import FOUND, console, emit_json, fail, table
-from btm.errors import BTMError
 
 if TYPE_CHECKING:
-    from btm.evaluation.calibration import Calibration, Group
+    from btm.evaluation.backtest import Backtest
+    from btm.evaluation.calibration import Calibration, Group, Parts
     from btm.evaluation.intervals import Interval
+    from btm.fallback import FallbackMap
+    from btm.policy import Policies
+    from btm.traces.conversation import Conversation, Skipped
+
+
+def _log_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add what both commands are asked for."""
+    options = (
+        click.argument("logs", nargs=-1, required=True, metavar="LOGS..."),
+        click.option(
+            "--map",
+            "map_name",
+            help="A fallback map (path or shipped name): says what is a switch, repair or verify.",
+        ),
+        click.option("--format", "form", help="The logs' format, instead of telling it from their content."),
+        click.option(
+            "--parts",
+            type=click.IntRange(2),
+            default=2,
+            show_default=True,
+            help="Cut the logs into so many parts; each is foretold from all before it.",
+        ),
+        click.option("--seed", type=int, default=0, show_default=True, help="Of the bootstrap."),
+        click.option("--out", metavar="FILE.svg", help="Draw the reliability diagram."),
+        click.option("--json", "as_json", is_flag=True, help="Print one JSON document."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
 @click.command()
-@click.argument("logs", nargs=-1, required=True, metavar="LOGS...")
-@click.option(
-    "--map",
-    "map_name",
-    help="A fallback map (path or shipped name): says what is a switch, repair or verify.",
-)
-@click.option("--format", "form", help="The logs' format, instead of telling it from their content.")
-@click.option(
-    "--parts",
-    type=click.IntRange(2),
-    default=2,
-    show_default=True,
-    help="Cut the logs into so many parts; each is foretold from all before it.",
-)
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the bootstrap.")
-@click.option("--out", metavar="FILE.svg", help="Draw the reliability diagram.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def calibration(
-    logs: tuple[str, ...],
-    map_name: str | None,
-    form: str | None,
-    parts: int,
-    seed: int,
-    out: str | None,
-    as_json: bool,
-) -> None:
+@_log_options
+def calibration(**options: Any) -> None:
     """Measure how well chances learned from the earlier part of LOGS foretell the later part.
 
     By the time that conversations started where the logs hold it, otherwise by their place in each log. The pooled
@@ -50,31 +58,97 @@ def calibration(
 
     Exit code 1 says that the pooled posterior is worse than a baseline, with 95 % confidence.
     """
-    from btm.evaluation.calibration import calibrate, cut, lessons  # noqa: PLC0415 - only this command needs them
-    from btm.fallback import FallbackMap  # noqa: PLC0415
-    from btm.traces.reading import read_conversations  # noqa: PLC0415
+    asked = _Asked(**options)
+    found = asked.calibrate()
+    if asked.as_json:
+        emit_json(document(found, asked.seed))
+    else:
+        _print(found, asked.out)
+    _judge(found)
 
-    try:
-        fallback_map = FallbackMap.load(map_name) if map_name else FallbackMap.empty()
-        told = lessons(read_conversations(logs, format=form), fallback_map)
-        found = calibrate(cut(told, parts), seed=seed)
-    except BTMError as error:
-        fail(str(error))
-    if out is not None:
+
+@click.command()
+@_log_options
+@click.option(
+    "--policies", default="default", show_default=True, help="A policy file: a path, or a shipped one's name."
+)
+def backtest(policies: str, **options: Any) -> None:
+    """Calibrate on LOGS, and set what btm would have advised first against what was done.
+
+    The later part is walked through with what the earlier part taught. At every failure the planner says what it would
+    do first; the next attempt says what the agent did, and whether that worked. This is no experiment: agents had
+    reasons of their own. Exit code 1 as for btm calibration.
+    """
+    from btm.cli.backtest_text import backtest_document, show_backtest  # noqa: PLC0415 - only this command needs it
+    from btm.policy import Policies  # noqa: PLC0415
+
+    asked = _Asked(**options)
+    if "-" in asked.logs:
+        fail("a backtest reads its logs twice, and stdin can be read once; name a file")
+    found = asked.calibrate()
+    done = asked.backtest(Policies.load(policies))
+    if asked.as_json:
+        emit_json({**document(found, asked.seed), "advice": backtest_document(done)})
+    else:
+        _print(found, asked.out)
+        show_backtest(done)
+    _judge(found)
+
+
+@dataclass
+class _Asked:
+    """What a command was asked for, and the logs' lessons once they are read."""
+
+    logs: tuple[str, ...]
+    map_name: str | None
+    form: str | None
+    parts: int
+    seed: int
+    out: str | None
+    as_json: bool
+
+    @cached_property
+    def fallback_map(self) -> FallbackMap:
+        from btm.fallback import FallbackMap  # noqa: PLC0415 - loaded when a command runs
+
+        return FallbackMap.load(self.map_name) if self.map_name else FallbackMap.empty()
+
+    @cached_property
+    def cut_up(self) -> Parts:
+        from btm.evaluation.calibration import cut, lessons  # noqa: PLC0415
+
+        return cut(lessons(self._read(), self.fallback_map), self.parts)
+
+    def _read(self) -> Iterator[Conversation | Skipped]:
+        from btm.traces.reading import read_conversations  # noqa: PLC0415
+
+        return read_conversations(self.logs, format=self.form)
+
+    def calibrate(self) -> Calibration:
+        from btm.evaluation.calibration import calibrate  # noqa: PLC0415
         from btm.evaluation.reliability import draw  # noqa: PLC0415
 
-        Path(out).write_text(draw(found, ", ".join(Path(log).name for log in logs)), encoding="utf-8")
-    if as_json:
-        emit_json(document(found, seed))
-    else:
-        _print(found, out)
+        found = calibrate(self.cut_up, seed=self.seed)
+        if self.out is not None:
+            subject = ", ".join(Path(log).name for log in self.logs)
+            Path(self.out).write_text(draw(found, subject), encoding="utf-8")
+        return found
+
+    def backtest(self, policies: Policies) -> Backtest:
+        from btm.evaluation.backtest import backtest as walk  # noqa: PLC0415
+
+        return walk(self._read(), self.cut_up, self.fallback_map, policies)
+
+
+def _judge(found: Calibration) -> None:
+    """End with exit code 1 where the pooled posterior is clearly worse than a baseline."""
     if any(difference.worse for group in found.groups for difference in group.differences):
         raise SystemExit(FOUND)
 
 
 def document(found: Calibration, seed: int) -> dict[str, Any]:
     """Return a calibration in the form of ``btm calibration --json``."""
-    from btm.evaluation.calibration import Method  # noqa: PLC0415
+    from btm.evaluation.forecasts import Method  # noqa: PLC0415
     from btm.evaluation.reliability import bins, calibration_error  # noqa: PLC0415
 
     reliability = bins(found.forecasts[Method.POOLED], found.outcomes)

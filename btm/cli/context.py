@@ -25,7 +25,10 @@ from btm.store.sql import SqlStore
 @click.option("--tool", required=True, help="The tool that failed.")
 @kind_option("--error", required=True, help="How it failed.")
 @click.option(
-    "--call", "call_json", metavar="JSON", help='The call\'s arguments, e.g. \'{"order_id": "O1"}\'.'
+    "--call",
+    "call_json",
+    metavar="JSON",
+    help='The call\'s arguments, e.g. \'{"order_id": "O1"}\', or @FILE.',
 )
 @click.option(
     "--db", "database", help="The database to believe (path or URL); without one, only the shipped beliefs."
@@ -74,7 +77,10 @@ def context(
 def _arguments(text: str | None) -> dict[str, Any]:
     if text is None:
         return {}
-    source = Path(text[1:]).read_text("utf-8") if text.startswith("@") else text
+    try:
+        source = Path(text[1:]).read_text("utf-8") if text.startswith("@") else text
+    except (OSError, UnicodeDecodeError) as problem:
+        fail(f"--call cannot be read from {text[1:]}: {problem}")
     try:
         arguments = orjson.loads(source)
     except orjson.JSONDecodeError as problem:

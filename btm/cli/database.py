@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from btm.errors import StoreError
 from btm.model import EvidenceKey
 from btm.posterior import BetaPosterior, Evidence, Priors, pooled
 from btm.store.sql import SqlStore
+from btm.trend import Trend, trends
 
 DEFAULT_DATABASE = "btm.db"
 
 
 def open_existing(where: str) -> SqlStore:
     """Open a database; raises StoreError when the file is not there, rather than making an empty one."""
+    if "://" not in where and Path(where).is_dir():
+        raise StoreError(f"{where!r} is a folder; name the database in it with --db")
     if "://" not in where and not Path(where).is_file():
         raise StoreError(
             f"there is no database {where!r}; name one with --db, or make one with 'btm fit' or 'btm demo'"
@@ -31,6 +34,7 @@ class Learned:
     evidence: Evidence
     priors: Priors
     scale: float
+    trends: Mapping[EvidenceKey, Trend] = field(default_factory=dict)
 
     @classmethod
     def read(cls, where: str) -> Learned:
@@ -39,9 +43,10 @@ class Learned:
         try:
             now = time.time()
             snapshot = store.load(now)
+            found = trends(store.halves())
         finally:
             store.close()
-        return cls(Evidence(snapshot.evidence), snapshot.priors, snapshot.decay.scale(now))
+        return cls(Evidence(snapshot.evidence), snapshot.priors, snapshot.decay.scale(now), found)
 
     def belief(self, key: EvidenceKey) -> BetaPosterior:
         """Return the posterior of one key."""
@@ -53,7 +58,7 @@ class Learned:
         return sorted(found, key=lambda item: (-item[1].n, item[0]))
 
 
-def belief_row(key: EvidenceKey, belief: BetaPosterior) -> dict[str, object]:
+def belief_row(key: EvidenceKey, belief: BetaPosterior, trend: Trend | None = None) -> dict[str, object]:
     """Return a posterior in the form of ``btm show --json``."""
     low, high = belief.interval()
     return {
@@ -68,4 +73,15 @@ def belief_row(key: EvidenceKey, belief: BetaPosterior) -> dict[str, object]:
         "low": low,
         "high": high,
         "n": belief.n,
+        "trend": _trend_row(trend) if trend is not None else None,
+    }
+
+
+def _trend_row(trend: Trend) -> dict[str, object]:
+    return {
+        "direction": trend.direction,
+        "earlier": trend.earlier.successes / trend.earlier.total,
+        "later": trend.later.successes / trend.later.total,
+        "attempts": int(trend.earlier.total + trend.later.total),
+        "better": trend.better,
     }

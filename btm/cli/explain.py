@@ -17,7 +17,7 @@ from btm.memory import ToolMemory
 from btm.model import EvidenceKey, ToolCall
 from btm.plan import RecoveryPlan, Step
 from btm.policy import Policies
-from btm.posterior import Share, shares
+from btm.posterior import Share, shares, weights
 
 
 @click.command()
@@ -34,8 +34,9 @@ from btm.posterior import Share, shares
 def explain(tool: str, error: str, database: str, map_name: str | None, policies: str, as_json: bool) -> None:
     """Tell why the plan for a first failure of TOOL is what it is.
 
-    For every step: its chance, value and cost, and how much of the chance comes from the tool's own evidence and how
-    much from failures of its kind and family, or from the substitute's record elsewhere.
+    For every step: its chance, value and cost, and how the chance comes about, from the general to the special: what it
+    starts from, what failures of its family and kind taught, or the substitute's record elsewhere, and what was seen
+    here. Each line says what is believed with it, and how much of the final belief it makes.
     """
     learned = Learned.read(database)
     with ToolMemory(
@@ -64,27 +65,32 @@ def _shares(plan: RecoveryPlan, step: Step, learned: Learned) -> Sequence[Share]
 
 
 def _document(plan: RecoveryPlan, learned: Learned) -> dict[str, Any]:
-    def step_with_levels(step: Step) -> dict[str, Any]:
-        levels = [
-            {
-                "level": list(share.level),
-                "successes": share.counts.successes,
-                "failures": share.counts.failures,
-                "prior_mean": share.prior_mean,
-                "strength": share.strength,
-                "mean": share.mean,
-            }
-            for share in _shares(plan, step, learned)
-        ]
-        return {**step_document(step), "levels": levels}
-
     return {
         "tool": plan.call.tool,
         "kind": plan.outcome.kind,
-        "steps": [step_with_levels(step) for step in plan.steps],
-        "rejected": [step_with_levels(step) for step in plan.rejected],
+        "steps": [_step_document(plan, step, learned) for step in plan.steps],
+        "rejected": [_step_document(plan, step, learned) for step in plan.rejected],
         "policies": [{"policy": v.policy, "say": v.say} for v in plan.verdicts],
     }
+
+
+def _step_document(plan: RecoveryPlan, step: Step, learned: Learned) -> dict[str, Any]:
+    found = _shares(plan, step, learned)
+    start, *parts = weights(found)
+    levels = [
+        {
+            "level": list(share.level),
+            "successes": share.counts.successes,
+            "failures": share.counts.failures,
+            "prior_mean": share.prior_mean,
+            "strength": share.strength,
+            "mean": share.mean,
+            "share": part,
+        }
+        for share, part in zip(found, parts, strict=True)
+    ]
+    begun = {"mean": found[0].prior_mean, "share": start} if found else None
+    return {**step_document(step), "start": begun, "levels": levels}
 
 
 def _print(plan: RecoveryPlan, learned: Learned) -> None:
@@ -111,33 +117,34 @@ def _print_step(mark: str, plan: RecoveryPlan, step: Step, learned: Learned) -> 
     out.print(
         f"{mark} {name}: chance {step.chance:.2f} x value {step.value:g} / cost {step.cost:.3g} = {step.score:.3f}"
     )
-    rows = table(
-        "level", "worked", "failed", "told", "believes", numeric=("worked", "failed", "told", "believes")
-    )
-    for share in _shares(plan, step, learned):
+    columns = ("worked", "failed", "chance", "share of the belief")
+    rows = table("", *columns, numeric=columns)
+    found = _shares(plan, step, learned)
+    start, *parts = weights(found)
+    rows.add_row("   to start with", "", "", f"{found[0].prior_mean:.2f}", f"{start:.0%}")
+    for share, part in zip(found, parts, strict=True):
         rows.add_row(
-            _level_name(share),
+            f"   {_level_name(share, step)}",
             f"{share.counts.successes:.4g}",
             f"{share.counts.failures:.4g}",
-            f"{share.prior_mean:.2f} (as {share.strength:.1f} tries)",
             f"{share.mean:.2f}",
+            f"{part:.0%}",
         )
     out.print(rows)
-    key = _key(plan, step)
-    belief = learned.belief(key) if key is not None else step.belief
-    own = belief.n / (belief.alpha + belief.beta)
-    out.print(
-        f"   {own:.0%} of this belief is this tool's own evidence, {1 - own:.0%} comes from the levels above.\n"
-    )
+    low, high = step.belief.interval()
+    out.print(f"   95 % between {low:.2f} and {high:.2f}\n")
 
 
-def _level_name(share: Share) -> str:
+def _level_name(share: Share, step: Step) -> str:
+    """Return whose record a level holds: always without what stands in the lines below it."""
     match share.level[0]:
+        case "family" if step.target:
+            return f"any other {step.action} after {share.level[1]} errors"
         case "family":
-            return f"   other {share.level[1]} errors"
+            return f"other {share.level[1]} errors"
         case "kind":
-            return f"   {share.level[1]} of other tools"
+            return f"{share.level[1]} of other tools"
         case "target":
-            return f"   {share.level[2]} elsewhere"
+            return f"{share.level[2]} in other places"
         case _:
-            return "   here"
+            return "here"

@@ -14,6 +14,7 @@ import orjson
 
 from btm.cli.database import DEFAULT_DATABASE, open_existing
 from btm.cli.output import console, emit_json
+from btm.cli.skipped import print_skipped, skipped_rows
 from btm.fallback import FallbackMap
 from btm.traces.conversation import Skipped
 from btm.traces.listening import Listener
@@ -21,7 +22,7 @@ from btm.traces.reading import read_conversations
 from btm.traces.retelling import trajectory_of
 from btm.traces.stored import stored_events
 
-_SHOWN = 12
+_DUMP = orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS
 
 
 @click.group("export")
@@ -66,17 +67,13 @@ def trajectories(
             if failures and all(outcome.ok for _, outcome in told.outcomes):
                 continue
             record = trajectory_of(item, told, fallback_map).to_json()
-            file.write(orjson.dumps(record, option=_JSON, default=str))
+            file.write(orjson.dumps(record, option=_DUMP, default=str))
             written += 1
     if as_json:
-        rows = [{"file": s.file, "line": s.line, "reason": s.reason} for s in skipped]
-        emit_json({"written": written, "out": out, "skipped": rows})
+        emit_json({"written": written, "out": out, "skipped": skipped_rows(skipped)})
         return
     console().print(f"{written:,} trajectories in {out}", markup=False)
-    for item in skipped[:_SHOWN]:
-        console().print(f"skipped {item}", style="yellow", markup=False)
-    if len(skipped) > _SHOWN:
-        console().print(f"skipped {len(skipped) - _SHOWN:,} more", style="yellow")
+    print_skipped(skipped, len(skipped), console())
 
 
 @export.command()
@@ -98,9 +95,6 @@ def events(database: str, out: str, as_json: bool) -> None:
         emit_json({"written": written, "out": out})
     else:
         console().print(f"{written:,} events in {out}", markup=False)
-
-
-_JSON = orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS
 
 
 @contextmanager

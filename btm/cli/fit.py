@@ -113,6 +113,7 @@ def _write(store: SqlStore, done: Fit, before: frozenset[str]) -> None:
     evidence = Evidence(store.evidence())
     for key, successes, failures in done.rows():
         evidence.add(key, successes, failures)
+    evidence.rescale(store.decay.scale(time.time()))  # pooling is fitted to what the evidence weighs now
     new = (fitted for fitted in done.fitted if fitted.digest not in before)
     store.add_learned(done.rows(), fitted=new, priors=fit_priors(evidence))
 

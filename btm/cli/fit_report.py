@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from btm.cli.output import console, table
+from btm.cli.skipped import print_skipped, skipped_rows
 from btm.model import ErrorKind
 from btm.traces.findings import findings
 from btm.traces.fit import Fit
@@ -28,7 +29,7 @@ def document(done: Fit) -> dict[str, Any]:
             tool: {"calls": calls, "errors": _errors_of(done, tool)}
             for tool, calls in done.tools.most_common()
         },
-        "skipped": [{"file": s.file, "line": s.line, "reason": s.reason} for s in done.skipped],
+        "skipped": skipped_rows(done.skipped),
         "skipped_count": done.skipped_count,
         "findings": [{"tool": f.tool, "kind": f.kind, "text": f.text, "n": f.n} for f in findings(done.sums)],
     }
@@ -59,10 +60,7 @@ def show(done: Fit, database: str | None, *, details: bool) -> None:
         out.print(f"attempts by action: {counts}")
     for finding in findings(done.sums)[:_SHOWN]:
         out.print(f"- {finding.text}", markup=False)
-    for skipped in done.skipped[:_SHOWN]:
-        out.print(f"skipped {skipped}", style="yellow", markup=False)
-    if done.skipped_count > _SHOWN:
-        out.print(f"skipped {done.skipped_count - _SHOWN:,} more", style="yellow")
+    print_skipped(done.skipped, done.skipped_count, out)
     if database is None:
         out.print("Nothing was written to a database.")
     else:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import logging
+import os
 import sys
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
 import click
 
 from btm import __version__
-from btm.cli.output import USAGE
+from btm.cli.output import INTERRUPTED, UNREAD, USAGE, fail
 from btm.errors import BTMError, nearest
 
 # name -> (module, attribute, one line for the list of commands)
@@ -35,11 +38,16 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "classify": ("btm.cli.classify", "classify", "Name what went wrong in recorded outcomes."),
     "fit": ("btm.cli.fit", "fit", "Learn from logs of past conversations."),
     "audit": ("btm.cli.audit", "audit", "Find loops, risky repetitions and the like in logs."),
-    "export": ("btm.cli.export", "export", "Write logs as failure trajectories."),
+    "export": ("btm.cli.export", "export", "Write logs as failure trajectories, a database as an event log."),
     "calibration": (
         "btm.cli.calibration",
         "calibration",
         "Measure how well learned chances foretell held-out logs.",
+    ),
+    "backtest": (
+        "btm.cli.calibration",
+        "backtest",
+        "Set what btm would have advised against what was done in logs.",
     ),
     "regret": (
         "btm.cli.regret",
@@ -53,6 +61,23 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
 
 class _Lazy(click.Group):
     """A group that imports a command's module only when the command is run or asked for its help."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            try:
+                return super().invoke(ctx)
+            finally:
+                sys.stdout.flush()
+        except KeyboardInterrupt:
+            sys.stderr.write("\nbtm: interrupted\n")
+            raise SystemExit(INTERRUPTED) from None
+        except OSError as problem:
+            if problem.errno not in (None, errno.EPIPE, errno.ENOSPC):
+                raise
+            _drop_output()
+            if problem.errno != errno.ENOSPC:
+                raise SystemExit(UNREAD) from None
+            fail(f"the output cannot be written: {problem.strerror}")
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         del ctx
@@ -77,6 +102,12 @@ class _Lazy(click.Group):
         del ctx
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, _, text) in COMMANDS.items()])
+
+
+def _drop_output() -> None:
+    """Send what is left of the output nowhere: the interpreter writes it out as it ends, and would fail again."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @click.command(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -53,7 +53,7 @@ def suggest_command(
     accepted: tuple[tuple[str, str], ...],
     as_json: bool,
 ) -> None:
-    """Propose fallbacks with reasons; nothing is written unless you accept it by number."""
+    """Propose fallbacks with reasons; nothing is written but what --accept names."""
     from btm.fallback.loading import load_valid, read_map  # noqa: PLC0415
     from btm.mapping.editing import add_fallback  # noqa: PLC0415
     from btm.mapping.suggest import suggest  # noqa: PLC0415

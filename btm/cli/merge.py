@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
+from collections import Counter
 from pathlib import Path
 
 import click
 
 from btm.cli.database import open_existing
 from btm.cli.output import console, emit_json, fail
-from btm.store.merging import merge_into
+from btm.store.merging import merged
 from btm.store.sql import SqlStore
 
 
@@ -21,20 +23,32 @@ from btm.store.sql import SqlStore
 def merge(sources: tuple[str, ...], output: str, as_json: bool) -> None:
     """Add the evidence of databases: the result equals having learned everything in one place.
 
-    The order of the databases does not matter. Conversations that were fitted into several of them from the same log
-    are recognised only while fitting, so fit each log once.
+    The order of the databases does not matter. Databases that learned from the same conversations of a log cannot be
+    merged, since those would count twice. Calls and incidents are not copied: they stay where they happened.
     """
     if "://" not in output and Path(output).exists():
         fail(f"{output} exists; name a new file for the merged evidence")
+    again = [name for name, count in Counter(map(_identity, sources)).items() if count > 1]
+    if again:
+        fail(f"{again[0]} is named twice; it would count twice")
     opened = [open_existing(source) for source in sources]
-    half_life, landmark = opened[0].decay.half_life_s, max(store.decay.landmark for store in opened)
-    target = SqlStore(output, half_life_s=half_life, now=landmark)
     try:
-        keys = merge_into(target, opened)
+        # Before the output is made: databases that do not go together leave nothing behind.
+        found = merged(opened, time.time())
+        target = SqlStore(output, half_life_s=found.decay.half_life_s, now=found.decay.landmark)
+        try:
+            target.add_learned(found.evidence, shapes=found.shapes, fitted=found.fitted, priors=found.priors)
+        finally:
+            target.close()
     finally:
-        for store in (*opened, target):
+        for store in opened:
             store.close()
+    keys = len(found.evidence)
     if as_json:
         emit_json({"sources": list(sources), "output": output, "keys": keys})
     else:
-        console().print(f"{output}: {keys} posteriors from {len(sources)} databases")
+        console().print(f"{output}: {keys:,} posteriors from {len(sources)} databases", markup=False)
+
+
+def _identity(source: str) -> str:
+    return source if "://" in source else str(Path(source).resolve())

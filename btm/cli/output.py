@@ -1,6 +1,7 @@
 """What every command shares: one JSON document for scripts, tables for people, and the exit codes.
 
-Exit codes: 0 fine, 1 the check found something, 2 wrong usage or unreadable input.
+Exit codes: 0 fine, 1 the check found something, 2 wrong usage or unreadable input. What ends a command from outside
+has the shell's own codes, so that no script takes it for a finding.
 """
 
 from __future__ import annotations
@@ -14,13 +15,21 @@ from rich.table import Table
 
 FOUND = 1
 USAGE = 2
+INTERRUPTED = 130
+UNREAD = 141
+"""Whoever read the output in a pipe has stopped reading."""
 _PIPE_WIDTH = 160
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError  # rich's own answer is exit code 1, which says that a check found something
 
 
 def console() -> Console:
     """Return a console on stdout: colour on a terminal, plain text of a fixed width in a pipe."""
     # A pipe has no width of its own; this one is enough that no table folds its names.
-    return Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=_PIPE_WIDTH)
+    return _Console(highlight=False) if sys.stdout.isatty() else _Console(highlight=False, width=_PIPE_WIDTH)
 
 
 def progress_console() -> Console:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import click
 from rich.markup import escape
 
-from btm.cli.bars import ORDINALS, interval_bar
+from btm.cli.bars import ORDINALS, WIDTH, interval_bar
 from btm.cli.database import DEFAULT_DATABASE, Learned, belief_row
 from btm.cli.options import action_option, kind_option
-from btm.cli.output import console, emit_json
+from btm.cli.output import console, emit_json, fail
 from btm.errors import nearest
 from btm.model import EvidenceKey
 from btm.posterior import BetaPosterior
+from btm.trend import Direction, Trend
 
 Row = tuple[EvidenceKey, BetaPosterior]
+
+_BESIDE_THE_BAR = 34  # columns for margins, chance, interval and n
+_SHORTEST_BAR = 5
 
 
 @click.command()
@@ -47,10 +51,14 @@ def show(
 ) -> None:
     """Show, per tool and error, which recovery works how often.
 
-    The chance is the posterior mean; the bar is its 95 % interval from 0 to 1; n is the evidence behind it.
+    The chance is the posterior mean; the bar is its 95 % interval from 0 to 1; n is the evidence behind it. "better" or
+    "worse" says that the later half of the attempts went clearly otherwise than the earlier half (at 95 %); only what
+    a memory lived through has an order, not what was fitted from logs.
     """
     learned = Learned.read(database)
     everything = learned.beliefs()
+    if tool is not None and everything:
+        _check_tool(tool, everything, database)
     rows = [
         (key, belief)
         for key, belief in everything
@@ -60,25 +68,26 @@ def show(
         and belief.n >= min_n
     ]
     if as_json:
-        emit_json([belief_row(key, belief) for key, belief in rows])
-        return
-    _print(rows, everything, tool, limit, database)
+        emit_json([belief_row(key, belief, learned.trends.get(key)) for key, belief in rows])
+    elif rows:
+        _print(rows, learned.trends, limit)
+    else:
+        answer = "Nothing in {} answers this." if everything else "{} has learned nothing yet."
+        console().print(answer.format(database), markup=False)
 
 
-def _print(
-    rows: Sequence[Row], everything: Sequence[Row], tool: str | None, limit: int, database: str
-) -> None:
+def _check_tool(tool: str, everything: Sequence[Row], database: str) -> None:
+    known = {key.tool for key, _ in everything}
+    if tool not in known:
+        near = nearest(tool, known)
+        hint = f"; did you mean {near!r}?" if near else ""
+        fail(f"nothing is known about a tool {tool!r} in {database}{hint}")
+
+
+def _print(rows: Sequence[Row], found: Mapping[EvidenceKey, Trend], limit: int) -> None:
     out = console()
-    if not rows:
-        near = nearest(tool, {key.tool for key, _ in everything}) if tool else ""
-        hint = f" Did you mean {near!r}?" if near else ""
-        out.print(
-            f"Nothing in {database} answers this.{hint}"
-            if everything
-            else f"{database} has learned nothing yet."
-        )
-        return
     width = max(len(_recovery(key)) for key, _ in rows[:limit])
+    bar = max(_SHORTEST_BAR, min(WIDTH, out.width - width - _BESIDE_THE_BAR))
     previous = None
     for key, belief in sorted(
         rows[:limit], key=lambda row: (row[0].tool, row[0].kind, row[0].action, row[0][3:])
@@ -88,12 +97,20 @@ def _print(
             out.print(f"\n[bold]{escape(key.tool)}[/bold] after {key.kind}")
         low, high = belief.interval()
         out.print(
-            f"  {_recovery(key):{width}}  {interval_bar(low, belief.mean, high)}  "
-            f"{belief.mean:.2f}  {low:.2f} to {high:.2f}  n {belief.n:.4g}",
+            f"  {_recovery(key):{width}}  {interval_bar(low, belief.mean, high, bar)}  "
+            f"{belief.mean:.2f}  {low:.2f} to {high:.2f}  n {belief.n:<6.4g}{_trend(found.get(key))}".rstrip(),
             markup=False,
         )
     if len(rows) > limit:
         out.print(f"\n{len(rows) - limit} more; --limit shows them, --tool and --error narrow the list.")
+
+
+def _trend(trend: Trend | None) -> str:
+    """Return which way a recovery went, with the counts of both halves; nothing where that is not clear."""
+    if trend is None or trend.direction is Direction.STEADY:
+        return ""
+    halves = (f"{half.successes:.0f} of {half.total:.0f}" for half in (trend.earlier, trend.later))
+    return f"  {trend.direction}: {', then '.join(halves)}"
 
 
 def _recovery(key: EvidenceKey) -> str:

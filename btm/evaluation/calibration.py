@@ -2,41 +2,31 @@
 
 Every attempt in the later part is foretold from what the earlier part taught, and scored by log loss (nats) and
 Brier score. Cut into more than two parts, each is foretold from all that came before it, so that more attempts are
-foretold and more of them early, when little is known. Four forecasters stand beside the pooled posterior:
+foretold and more of them early, when little is known. :mod:`btm.evaluation.forecasts` says who foretells. No evidence
+is forgotten with age here, and nothing of a later part is ever known to an earlier forecast.
 
-* ``global rate``: the share of all attempts that worked, whatever was tried.
-* ``raw rate``: the share that worked for this very key; the global rate where the key was never seen. Shares of 0
-  and 1 are moved to 0.01 and 0.99, since a single surprise would otherwise cost infinitely much.
-* ``flat``: Beta(1, 1) a key, updated by its own evidence alone; 0.5 where the key was never seen.
-* ``shipped priors``: pooled, but with the priors btm ships instead of those fitted on the earlier part.
-
-No evidence is forgotten with age here, and nothing of a later part is ever known to an earlier forecast.
 Differences are paired (the same attempts) and their intervals come from a bootstrap over whole conversations, since
 the attempts of one conversation hang together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from btm.empirical_bayes import fit_priors
 from btm.errors import EvaluationError
+from btm.evaluation.forecasts import BASELINES, Method, forecasters
 from btm.evaluation.intervals import Interval
 from btm.fallback import FallbackMap
 from btm.model import Attempt, EvidenceKey
-from btm.posterior import Evidence, Priors, flat, pooled
+from btm.posterior import Evidence
 from btm.traces.conversation import Conversation, Skipped
 from btm.traces.fit import Listener
-
-RAW_BOUNDS = (0.01, 0.99)
-"""What shares of 0 and 1 are moved to, where a raw rate is a forecast."""
 
 THIN = 5
 """A key with fewer attempts than this in what was learned from is thin."""
@@ -49,26 +39,17 @@ _CHUNK = 200  # bootstrap samples that are drawn at once
 Floats = NDArray[np.float64]
 
 
-class Method(StrEnum):
-    """The forecasters."""
-
-    POOLED = "pooled"
-    SHIPPED = "shipped priors"
-    GLOBAL = "global rate"
-    RAW = "raw rate"
-    FLAT = "flat"
-
-
-BASELINES = (Method.GLOBAL, Method.RAW, Method.FLAT)
-"""What the pooled posterior has to be at least as good as."""
-
-
 class Lesson(NamedTuple):
-    """What one conversation of a log taught, in order. ``log`` is the file it stands in."""
+    """What one conversation of a log taught, in order. ``source`` is where it stands (``file:line`` or ``file#index``)."""
 
-    log: str
+    source: str
     started_at: float | None
     attempts: tuple[Attempt, ...]
+
+    @property
+    def log(self) -> str:
+        """The file it stands in."""
+        return self.source.rpartition("#")[0] or self.source.rpartition(":")[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +66,11 @@ def lessons(
     """Retell conversations to the incident tracker and return what each taught, if it taught anything."""
     listener = Listener(fallback_map, now=now)
     told = (
-        Lesson(log_of(found), found.started_at, listener.listen(found).attempts)
+        Lesson(found.source, found.started_at, listener.listen(found).attempts)
         for found in conversations
         if not isinstance(found, Skipped)
     )
     return [lesson for lesson in told if lesson.attempts]
-
-
-def log_of(conversation: Conversation) -> str:
-    """Return the file of a conversation: its source without the place in it."""
-    return conversation.source.rpartition("#")[0] or conversation.source.rpartition(":")[0]
 
 
 def cut(found: Sequence[Lesson], parts: int = 2) -> Parts:
@@ -115,33 +91,6 @@ def cut(found: Sequence[Lesson], parts: int = 2) -> Parts:
         for number, lesson in enumerate(ordered):
             made[number * parts // len(ordered)].append(lesson)
     return Parts(tuple(tuple(part) for part in made), by_time)
-
-
-# -- forecasts ------------------------------------------------------------------------------------------------------
-
-
-Forecast = Callable[[EvidenceKey], float]
-
-
-def forecasters(evidence: Evidence) -> Mapping[Method, Forecast]:
-    """Return what each method foretells for a key after ``evidence``."""
-    fitted, shipped = fit_priors(evidence), Priors()
-    rows = list(evidence.rows())
-    worked, total = sum(s for _, s, _ in rows), sum(s + f for _, s, f in rows)
-    everywhere = worked / total if total else 0.5
-    low, high = RAW_BOUNDS
-
-    def raw(key: EvidenceKey) -> float:
-        own = evidence.counts(key)
-        return min(max(own.successes / own.total, low), high) if own.total else everywhere
-
-    return {
-        Method.POOLED: lambda key: pooled(evidence, key, fitted).mean,
-        Method.SHIPPED: lambda key: pooled(evidence, key, shipped).mean,
-        Method.GLOBAL: lambda _: min(max(everywhere, low), high),
-        Method.RAW: raw,
-        Method.FLAT: lambda key: flat(evidence, key, shipped).mean,
-    }
 
 
 # -- scores ---------------------------------------------------------------------------------------------------------

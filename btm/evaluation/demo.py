@@ -8,7 +8,8 @@ from pathlib import Path
 
 from btm.evaluation.arms import Arm
 from btm.evaluation.memory_arms import MemoryArm
-from btm.evaluation.runner import Evaluation, Progress, Request, evaluate
+from btm.evaluation.request import Evaluation, Progress, Request
+from btm.evaluation.runner import evaluate
 from btm.evaluation.story import Told, most_telling
 from btm.faults.settings import FaultSettings
 from btm.model import EvidenceKey

@@ -14,12 +14,13 @@ from typing import Any, Protocol
 
 from btm.errors import EvaluationError, nearest
 from btm.evaluation.jsonvalue import Path
+from btm.faults.clock import START
 from btm.model import Effect
 
 Clock = Callable[[], float]
 """Seconds since the epoch."""
 
-SIMULATED_NOW = 1_767_225_600.0
+SIMULATED_NOW = START
 """The time an environment's clock shows unless it is given one: 2026-01-01T00:00:00Z."""
 
 

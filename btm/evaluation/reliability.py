@@ -10,8 +10,10 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
-from btm.evaluation.calibration import Calibration, Method
+from btm.evaluation.calibration import Calibration
+from btm.evaluation.forecasts import Method
 from btm.evaluation.intervals import Interval, wilson
+from btm.safe import cut
 
 BINS = 10
 
@@ -66,9 +68,7 @@ def draw(calibration: Calibration, subject: str = "") -> str:
         f"viewBox='0 0 {_WIDTH:.0f} {height:.0f}'>",
         f"<rect width='{_WIDTH:.0f}' height='{height:.0f}' fill='#ffffff'/>",
         _text(_LEFT, 32, "What was foretold, and what happened", 17, _INK, bold=True),
-        _text(
-            _LEFT, 54, _shortened(f"{attempts:,} held-out attempts{f', {subject}' if subject else ''}"), 12
-        ),
+        _text(_LEFT, 54, cut(f"{attempts:,} held-out attempts{f', {subject}' if subject else ''}", 68), 12),
         _text(
             _LEFT,
             72,
@@ -109,10 +109,6 @@ def _text(
         f"<text x='{x:.1f}' y='{y:.1f}' {_FONT} font-size='{size}' fill='{colour}' "
         f"text-anchor='{anchor}'{weight}>{escape(text)}</text>"
     )
-
-
-def _shortened(text: str, limit: int = 68) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def _grid() -> list[str]:

@@ -7,8 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from btm.evaluation.metrics import Paired, Result, paired, results
-from btm.evaluation.request import default_scenarios
-from btm.evaluation.runner import Evaluation, Request
+from btm.evaluation.request import UNIFORM, Evaluation, Request, default_scenarios
 from btm.faults.settings import EQUAL_WEIGHTS, FaultSettings
 
 _DIGITS = 6
@@ -60,7 +59,7 @@ def command_line(request: Request) -> str:
         words += ["--max-consecutive", str(faults.max_consecutive)]
     if faults.budget is not None:
         words += ["--budget", str(faults.budget)]
-    if request.profile != "uniform":
+    if request.profile != UNIFORM:
         words += ["--profile", request.profile]
         words += ["--worlds", str(request.worlds), "--passes", str(request.passes)]
     if isinstance(request.tasks, int):

@@ -24,13 +24,15 @@ from enum import StrEnum
 from typing import Any
 
 from btm.evaluation.decisive import decisive_tools
-from btm.evaluation.environment import Environment, Task
+from btm.evaluation.environment import Environment, ScriptStep, Task
+from btm.evaluation.jsonvalue import field_name
 from btm.evaluation.plans import BlockedTools, HealingFaults, SiteName, name_of
 from btm.evaluation.replay import Replay, replay
 from btm.evaluation.shapes import shapes_of
 from btm.evaluation.trial import try_alone
 from btm.evaluation.world import World
 from btm.fallback import Candidate, FallbackMap
+from btm.fallback.checking import steps_of
 from btm.faults.corrupt import harms
 from btm.faults.draw import Draw
 from btm.faults.kinds import MAY_FOLLOW_THE_EFFECT, RAISED, REPEAT_HEALS, RETURNED
@@ -230,7 +232,7 @@ class Stage:
     def _serves(self, task: Task, number: int, candidate: Candidate) -> bool:
         if not candidate.complete or task.steps[number].tool in (candidate.tool, *candidate.via):
             return False
-        needed = {_last_key(place.path) for place in task.used(number)}
+        needed = {field_name(place.path) for place in task.used(number)}
         return not needed & set(candidate.lacks)
 
     # -- impossible
@@ -272,18 +274,10 @@ class Stage:
         return Setup(scenario, scenario, task, plan, frozenset({kind}), tools)
 
 
-def _site(step: Any) -> Site:
+def _site(step: ScriptStep) -> Site:
     return Site.of(step.tool, step.arguments)
-
-
-def _last_key(path: tuple[str | int, ...]) -> str:
-    return next((key for key in reversed(path) if isinstance(key, str)), "")
 
 
 def _edges(fallback_map: FallbackMap, tool: str) -> list[frozenset[str]]:
     entry = fallback_map.tools.get(tool)
-    found = []
-    for edge in entry.fallbacks if entry else ():
-        steps = [step if isinstance(step, str) else step.tool for step in edge.via]
-        found.append(frozenset(filter(None, (edge.tool, *steps))))
-    return found
+    return [frozenset(step.tool for step in steps_of(edge)) for edge in entry.fallbacks] if entry else []

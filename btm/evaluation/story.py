@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from btm.context import arguments_text
 from btm.driving import Handled, Move
 from btm.model import Action
+from btm.safe import cut
 
 _WIDTH = 120
 """Characters of arguments that are shown of a call."""
@@ -51,7 +52,7 @@ def lines(trail: Sequence[Move]) -> list[Line]:
 
 
 def _did(move: Move) -> str:
-    call = f"{move.call.tool} {_short(arguments_text(move.call.arguments))}"
+    call = f"{move.call.tool} {cut(arguments_text(move.call.arguments), _WIDTH)}"
     waited = f"waited {move.waited_s:.3g} s, then " if move.waited_s > 0 else ""
     verb = {
         None: "the agent called",
@@ -73,8 +74,4 @@ def _outcome(move: Move) -> str:
     if move.outcome.ambiguous:
         what += ", and it may have happened"
     detail = move.outcome.detail or move.outcome.reason
-    return f"{what}: {_short(detail)}" if detail else what
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"
+    return f"{what}: {cut(detail, _WIDTH)}" if detail else what

@@ -11,7 +11,8 @@ from btm.fallback.schema import CrossCheck, Fallback, MapFile, Role, ToolEntry, 
 from btm.model import Effect
 from btm.sandbox import referenced_names
 
-_OF_CALL = frozenset(("tool", "arguments"))
+OF_CALL = frozenset(("tool", "arguments"))
+"""What templates see under ``call`` beside its arguments."""
 
 
 def problems_in(model: MapFile, node: Node) -> list[AuthoredFileError]:
@@ -26,6 +27,13 @@ def steps_of(fallback: Fallback) -> tuple[ViaStep, ...]:
     if fallback.tool is not None:
         return (ViaStep(tool=fallback.tool, arguments=fallback.arguments),)
     return tuple(ViaStep(tool=step) if isinstance(step, str) else step for step in fallback.via)
+
+
+def tool_place(node: Node, path: NodePath) -> Place:
+    """Return where the offer at ``path`` names its tool, or where it begins if it names none."""
+    here = node.at(path)
+    named = here.child("tool")
+    return named.place if named is not None else here.place
 
 
 class _Checker:
@@ -112,7 +120,7 @@ class _Checker:
     ) -> Iterator[AuthoredFileError]:
         yield from self._target(path, name, step.tool, "stands in for")
         target = self.tools.get(step.tool)
-        place = self._tool_place(path)
+        place = tool_place(self.node, path)
         if target is not None and target.role is Role.ESCALATION:
             yield self._error(
                 place, f"{step.tool!r} escalates, and is no substitute", "a tool that does the work"
@@ -129,7 +137,7 @@ class _Checker:
         yield from self._arguments(path, entry, step.tool, step.arguments, names)
 
     def _target(self, path: NodePath, name: str, target: str, verb: str) -> Iterator[AuthoredFileError]:
-        place = self._tool_place(path)
+        place = tool_place(self.node, path)
         if target == name:
             yield self._error(place, f"{name!r} {verb} itself", "another tool")
         elif target not in self.tools:
@@ -182,18 +190,13 @@ class _Checker:
                     "a field that a tool takes or returns (declare it with 'takes' or 'returns')",
                     nearest(field, self.fields),
                 )  # fmt: skip
-            elif root == "call" and field and entry.takes is not None and field not in _OF_CALL:
+            elif root == "call" and field and entry.takes is not None and field not in OF_CALL:
                 known = entry.argument_names
                 if field not in known:
                     yield self._error(
                         self._word(path, field), f"the failed call has no argument {field!r}",
                         "one of " + ", ".join(known) if known else "", nearest(field, known),
                     )  # fmt: skip
-
-    def _tool_place(self, path: NodePath) -> Place:
-        here = self.node.at(path)
-        named = here.child("tool")
-        return named.place if named is not None else here.place
 
     def _place(self, path: NodePath) -> Place:
         return self.node.at(path).place

@@ -14,7 +14,7 @@ from btm.fallback.filling import Arguments, arguments_for
 from btm.fallback.schema import CrossCheck, Fallback, MapFile, Repair, ToolEntry, Verify
 from btm.model import ErrorKind
 
-PREVIOUS = "previous"
+PREVIOUS = "btm previous"  # the result of the step before; with a space no template can write it
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +66,8 @@ def compile_tool(name: str, model: MapFile) -> Compiled:
     entry = model.tools[name]
     edges = sorted(
         (_fallback(fallback, model.tools) for fallback in entry.fallbacks),
-        key=lambda edge: (
-            -edge.template.coverage,
-            edge.template.cost,
-        ),  # sorted() keeps the file's order of equals
+        # sorted() keeps the file's order of equals
+        key=lambda edge: (-edge.template.coverage, edge.template.cost),
     )
     return Compiled(
         fallbacks=tuple(edges),
@@ -98,7 +96,7 @@ def _fallback(fallback: Fallback, tools: Mapping[str, ToolEntry]) -> Edge:
         ),
         kinds=expand_kinds(fallback.only_for) if fallback.only_for else None,
         steps=tuple(
-            arguments_for(step.arguments, entry.takes, previous=f"btm {PREVIOUS}" if index else None)
+            arguments_for(step.arguments, entry.takes, previous=PREVIOUS if index else None)
             for index, (step, entry) in enumerate(zip(steps, entries, strict=True))
         ),
         results=tuple(names),

@@ -25,7 +25,7 @@ _FAMILY_KINDS: Mapping[str, frozenset[ErrorKind]] = MappingProxyType(
 )
 _KINDS = tuple(kind.value for kind in ErrorKind)
 _KIND_NAMES = tuple(dict.fromkeys([*_KINDS, *_FAMILY_KINDS]))
-_JSON_TYPES = ("string", "number", "integer", "boolean", "array", "object", "null")
+JSON_TYPES = ("string", "number", "integer", "boolean", "array", "object", "null")
 
 
 def expand_kinds(names: tuple[str, ...]) -> frozenset[ErrorKind]:
@@ -102,11 +102,11 @@ def _regex(value: str) -> str:
 
 
 def _json_type(value: str) -> str:
-    if value not in _JSON_TYPES:
+    if value not in JSON_TYPES:
         raise problem(
             f"{value!r} is not a JSON type",
-            expected="one of " + ", ".join(_JSON_TYPES),
-            suggestion=nearest(value, _JSON_TYPES),
+            expected="one of " + ", ".join(JSON_TYPES),
+            suggestion=nearest(value, JSON_TYPES),
         )
     return value
 
@@ -149,7 +149,7 @@ ExpressionText = Annotated[str, AfterValidator(_expression)]
 ArgumentValue = Annotated[Any, AfterValidator(_templates)]
 Arguments = dict[str, ArgumentValue]
 ToolName = Annotated[str, AfterValidator(_tool_name)]
-JsonType = Annotated[str, AfterValidator(_json_type), WithJsonSchema({"enum": list(_JSON_TYPES)})]
+JsonType = Annotated[str, AfterValidator(_json_type), WithJsonSchema({"enum": list(JSON_TYPES)})]
 Regex = Annotated[str, AfterValidator(_regex)]
 Range = Annotated[tuple[float | None, float | None], AfterValidator(_range)]
 Cost = Annotated[float, Field(gt=0, allow_inf_nan=False)]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import networkx as nx
 
+from btm.fallback.checking import steps_of
 from btm.model import ErrorKind
 
 if TYPE_CHECKING:
@@ -33,14 +34,9 @@ def build_graph(fallback_map: FallbackMap) -> nx.DiGraph:
     for name, entry in fallback_map.tools.items():
         graph.add_node(name, effect=entry.effective, role=entry.role, irreversible=entry.irreversible)
     for name, entry in fallback_map.tools.items():
-        for fallback in sorted(
-            entry.fallbacks, key=lambda f: f.coverage
-        ):  # the best is written last, and stays
-            targets = (
-                (fallback.tool,)
-                if fallback.tool
-                else [s if isinstance(s, str) else s.tool for s in fallback.via]
-            )
+        # The best is written last, and stays.
+        for fallback in sorted(entry.fallbacks, key=lambda f: f.coverage):
+            targets = tuple(step.tool for step in steps_of(fallback))
             for target in targets:
                 graph.add_edge(
                     name,
@@ -49,7 +45,7 @@ def build_graph(fallback_map: FallbackMap) -> nx.DiGraph:
                     gives=fallback.gives,
                     lacks=fallback.lacks,
                     only_for=fallback.only_for,
-                    via=tuple(targets) if fallback.via else (),
+                    via=targets if fallback.via else (),
                 )
     return graph
 

@@ -69,14 +69,7 @@ def _shipped(name: str, place: Place) -> Path:
     try:
         return authored("fallback_maps", name, FallbackMapError)
     except FallbackMapError as problem:
-        raise FallbackMapError(
-            problem.what,
-            file=place.file,
-            line=place.line,
-            column=place.column,
-            expected=problem.expected,
-            suggestion=problem.suggestion,
-        ) from problem
+        raise _at(place, problem.what, problem.expected, problem.suggestion) from problem
 
 
 def _laid_over(under: Node, over: Node) -> Node:
@@ -107,5 +100,8 @@ def _merged(under: Node, over: Node) -> Node:
     )
 
 
-def _at(place: Place, what: str, expected: str) -> FallbackMapError:
-    return FallbackMapError(what, file=place.file, line=place.line, column=place.column, expected=expected)
+def _at(place: Place, what: str, expected: str, suggestion: str = "") -> FallbackMapError:
+    file, line, column = place
+    return FallbackMapError(
+        what, file=file, line=line, column=column, expected=expected, suggestion=suggestion
+    )

@@ -22,7 +22,7 @@ from btm.sandbox import compile_expression
 if TYPE_CHECKING:
     import networkx as nx
 
-_LOG = logging.getLogger("btm")
+_log = logging.getLogger("btm")
 
 
 class FallbackMap:
@@ -241,7 +241,7 @@ class FallbackMap:
             reason = str(problem)[:300]
         except Exception:  # noqa: BLE001 - the exception came from a tool's own object
             reason = type(problem).__name__
-        _LOG.warning("the map's %s of %s could not be evaluated: %s", what, tool, reason)
+        _log.warning("the map's %s of %s could not be evaluated: %s", what, tool, reason)
 
     def _edge(self, call: ToolCall, candidate: Candidate) -> Edge | None:
         compiled = self._compiled.get(call.tool)
@@ -262,4 +262,4 @@ def _filled(
 def _step_results(edge: Edge, results: Sequence[Any]) -> dict[str, Any]:
     values = [plain(result) for result in results]
     named = {name: value for name, value in zip(edge.results, values, strict=False) if name}
-    return {**named, f"btm {PREVIOUS}": values[-1]}
+    return {**named, PREVIOUS: values[-1]}

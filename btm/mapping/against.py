@@ -7,16 +7,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from btm.authored import Node, NodePath, Place
+from btm.classify.jsonwalk import json_type
 from btm.errors import TemplateError, nearest
-from btm.fallback.checking import steps_of
+from btm.fallback.checking import OF_CALL, steps_of, tool_place
 from btm.fallback.schema import MapFile, ToolEntry
 from btm.mapping.finding import Finding, Severity
-from btm.mapping.schemas import fits, json_type
+from btm.mapping.schemas import fits
 from btm.mapping.tools import ToolInfo
 from btm.model import Effect
 from btm.sandbox import referenced_names
 
-_OF_CALL = frozenset(("tool", "arguments"))
 _CALL_ALONE = re.compile(r"\s*\{\{\s*call\.(\w+)\s*\}\}\s*\Z")
 
 
@@ -63,13 +63,8 @@ def _takes(entry: ToolEntry, tool: ToolInfo, path: NodePath, node: Node) -> Iter
         name = argument.removesuffix("?")
         place = node.at((*path, index)).place
         if name not in tool.properties:
-            close = nearest(name, tool.properties)
-            cure = (
-                f"did you mean {close!r}?" if close else f"it takes {', '.join(tool.takes) or 'no arguments'}"
-            )
-            yield Finding(
-                Severity.ERROR, "unknown-argument", f"{tool.name!r} takes no argument {name!r}", place, cure
-            )
+            what = f"{tool.name!r} takes no argument {name!r}"
+            yield Finding(Severity.ERROR, "unknown-argument", what, place, _instead_of(name, tool))
         elif argument.endswith("?") and name in tool.required:
             what = f"{name!r} is an argument that {tool.name!r} requires"
             yield Finding(Severity.ERROR, "required-argument", what, place, f"write it without '?': {name}")
@@ -110,18 +105,13 @@ def _arguments(
         if name not in filled:
             yield Finding(
                 Severity.ERROR, "unfilled-argument", f"{target.name!r} requires {name!r}, and nothing fills it",
-                _tool_place(node, path), f"add {name}: to 'arguments', from call.… or known.…",
+                tool_place(node, path), f"add {name}: to 'arguments', from call.… or known.…",
             )  # fmt: skip
     for name, value in written.items():
         at = (*path, "arguments", name)
         if name not in target.properties and not target.open:
-            close = nearest(name, target.properties)
-            cure = (
-                f"did you mean {close!r}?"
-                if close
-                else f"it takes {', '.join(target.takes) or 'no arguments'}"
-            )
             what = f"{target.name!r} takes no argument {name!r}"
+            cure = _instead_of(name, target)
             yield Finding(Severity.ERROR, "unknown-argument", what, node.key_place(at), cure)
             continue
         yield from _from_call(at, value, failed, node)
@@ -132,7 +122,7 @@ def _passed(
     path: NodePath, failed: ToolInfo, target: ToolInfo, target_entry: ToolEntry, kind: str, node: Node
 ) -> Iterator[Finding]:
     """Arguments that nobody wrote: by name where the map says what the tool takes, else those of the failed call."""
-    place = _tool_place(node, path)
+    place = tool_place(node, path)
     by_name = target_entry.takes is not None
     passed: list[str] = []
     if kind == "later":
@@ -174,18 +164,18 @@ def _from_call(path: NodePath, value: Any, failed: ToolInfo, node: Node) -> Iter
                 root == "call"
                 and field
                 and field not in failed.properties
-                and field not in _OF_CALL
+                and field not in OF_CALL
                 and not failed.open
             ):
-                close = nearest(field, failed.properties)
-                cure = (
-                    f"did you mean {close!r}?"
-                    if close
-                    else f"it takes {', '.join(failed.takes) or 'no arguments'}"
-                )
                 place = node.at(path).word_place(field)
                 what = f"the failed call of {failed.name!r} has no argument {field!r}"
-                yield Finding(Severity.ERROR, "unknown-argument", what, place, cure)
+                yield Finding(Severity.ERROR, "unknown-argument", what, place, _instead_of(field, failed))
+
+
+def _instead_of(argument: str, tool: ToolInfo) -> str:
+    """Return the cure for an argument that a tool does not take."""
+    close = nearest(argument, tool.properties)
+    return f"did you mean {close!r}?" if close else f"it takes {', '.join(tool.takes) or 'no arguments'}"
 
 
 def _types(
@@ -215,9 +205,3 @@ def _texts(value: Any) -> Iterator[str]:
         yield value
     for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
         yield from _texts(inner)
-
-
-def _tool_place(node: Node, path: NodePath) -> Place:
-    here = node.at(path)
-    named = here.child("tool")
-    return named.place if named is not None else here.place

@@ -8,9 +8,9 @@ from typing import Any
 
 import networkx as nx
 
-from btm.authored import Node, Place
+from btm.authored import Node
 from btm.errors import AuthoredFileError
-from btm.fallback.checking import steps_of
+from btm.fallback.checking import steps_of, tool_place
 from btm.fallback.fields import expand_kinds
 from btm.fallback.loading import load_text, read_map
 from btm.fallback.schema import MapFile, Role
@@ -94,7 +94,7 @@ def _shadowed(model: MapFile, node: Node, name: str) -> Iterator[Finding]:
         )
         before = seen.get(target, frozenset())
         if before and ("*" in before or kinds <= before):
-            place = _target(node, ("tools", name, "fallbacks", index))
+            place = tool_place(node, ("tools", name, "fallbacks", index))
             what = f"{' then '.join(target)!r} is offered for {name!r} twice under the same conditions"
             yield Finding(
                 Severity.WARNING,
@@ -111,7 +111,7 @@ def _misplaced(model: MapFile, node: Node, name: str) -> Iterator[Finding]:
     for index, fallback in enumerate(entry.fallbacks):
         last = model.tools[steps_of(fallback)[-1].tool]
         if entry.effective is Effect.WRITE and last.effective is Effect.READ:
-            place = _target(node, ("tools", name, "fallbacks", index))
+            place = tool_place(node, ("tools", name, "fallbacks", index))
             what = f"the read {steps_of(fallback)[-1].tool!r} cannot do what the write {name!r} does"
             yield Finding(
                 Severity.WARNING,
@@ -158,12 +158,6 @@ def _ping_pong(model: MapFile, node: Node) -> Iterator[Finding]:
                 node.key_place(("tools", ordered[0])),
                 "a way out of the circle would end it",
             )
-
-
-def _target(node: Node, path: tuple[str | int, ...]) -> Place:
-    here = node.at(path)
-    named = here.child("tool")
-    return named.place if named is not None else here.place
 
 
 def _listed(names: list[str]) -> str:

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 from btm.mapping.editing import add_tools, flow
 from btm.mapping.toolinfo import ToolInfo
 from btm.model import Effect
+from btm.safe import cut
 
-_SCHEMA_LINE = "# yaml-language-server: $schema=./fallback-map.schema.json"
 _HEAD = """\
-{schema}
+# yaml-language-server: $schema=./fallback-map.schema.json
 # A fallback map for btm: what each tool does, and what can stand in for it when it fails.
 # 1. Go through the lines marked "guessed" and confirm or correct them; then delete the mark.
 # 2. Add fallbacks. `btm map suggest {file} --tools ...` proposes some, with reasons.
@@ -50,7 +50,7 @@ _IRREVERSIBLE = re.compile(
 def new_map(tools: Iterable[ToolInfo], domain: str, file: str = "map.yaml") -> str:
     """Return the text of a first map, commented, with every guess marked."""
     found = list(tools)
-    head = _HEAD.format(schema=_SCHEMA_LINE, file=file, domain=flow(domain))
+    head = _HEAD.format(file=file, domain=flow(domain))
     common = _common_sentences(found)
     blocks = [
         "".join(f"  {line}\n" for line in block_of(tool, common).rstrip("\n").split("\n")) for tool in found
@@ -119,4 +119,4 @@ def _first_sentence(description: str, common: frozenset[str]) -> str:
     own = [sentence for sentence in _sentences(description) if sentence not in common]
     sentence = own[0].rstrip(".") if own else ""
     shown = "".join(c if c.isprintable() else " " for c in sentence.removeprefix("Tool description: "))
-    return shown if len(shown) <= 80 else shown[:79] + "…"
+    return cut(shown, 80)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -20,6 +20,19 @@ class Look(StrEnum):
     ESCALATION = "escalation"
     REPAIR = "repair"
     COMPOSITION = "composition"
+
+
+COLOURS: Mapping[Look, tuple[str, str]] = {
+    Look.READ: ("#e3eefb", "#2b6cb0"),
+    Look.WRITE: ("#fdebd3", "#b7651b"),
+    Look.ESCALATION: ("#ece7f6", "#6b46c1"),
+    Look.REPAIR: ("#e2f3e6", "#2f855a"),
+    Look.COMPOSITION: ("#ffffff", "#4a5568"),
+}
+"""What a box is filled with, and its edge."""
+
+DEAD_END = "#c53030"
+"""The edge of a tool that nothing stands in for."""
 
 
 @dataclass(frozen=True, slots=True)

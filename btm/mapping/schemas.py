@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-JSON_TYPES = ("string", "number", "integer", "boolean", "array", "object", "null")
+from btm.classify.jsonwalk import json_type
+from btm.fallback.fields import JSON_TYPES
 
 # Names that other dialects (BFCL, Python docstrings, Gemini) use for JSON's types.
 _DIALECTS = {
@@ -45,25 +46,6 @@ def types_of(schema: object, root: Mapping[str, Any], depth: int = 0) -> frozens
     names = named if isinstance(named, list) else [named] if isinstance(named, str) else []
     types = {_DIALECTS.get(str(name).lower(), str(name).lower()) for name in names}
     return frozenset(types & every) or every
-
-
-def json_type(value: object) -> str:
-    """Return the JSON type of a value."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case int():
-            return "integer"
-        case float():
-            return "number"
-        case str():
-            return "string"
-        case list() | tuple():
-            return "array"
-        case _:
-            return "object"
 
 
 def fits(given: frozenset[str], wanted: frozenset[str]) -> bool:

@@ -8,21 +8,13 @@ from importlib import import_module
 
 from btm.errors import MissingExtraError
 from btm.mapping.layout import Placed, Point, components, layered
-from btm.mapping.picture import Box, Line, Look, Picture
+from btm.mapping.picture import COLOURS, DEAD_END, Box, Line, Look, Picture
 from btm.mapping.strokes import Stroke, stroke_of
 
 _FONT = "font-family='Helvetica, Arial, sans-serif'"
 _CHARACTER = 7.3  # the width of one character at 13 px, a little generous
 _MARGIN = 28.0
 _GROUP_GAP = 40.0
-_FILL = {
-    Look.READ: ("#e3eefb", "#2b6cb0"),
-    Look.WRITE: ("#fdebd3", "#b7651b"),
-    Look.ESCALATION: ("#ece7f6", "#6b46c1"),
-    Look.REPAIR: ("#e2f3e6", "#2f855a"),
-    Look.COMPOSITION: ("#ffffff", "#4a5568"),
-}
-_DEAD = "#c53030"
 _GRID_WIDTH = 1_000.0
 
 
@@ -40,14 +32,7 @@ def draw_svg(picture: Picture) -> str:
         body.extend(_group(members, lines, placed, sizes, (_MARGIN, y)))
         y += placed.height + _GROUP_GAP
         width = max(width, placed.width)
-    sections = (
-        (
-            "Dead ends: nothing stands in for these, and they stand in for nothing",
-            [b for b in alone if b.dead_end],
-        ),
-        ("Others", [b for b in alone if not b.dead_end]),
-    )
-    for title, members in sections:
+    for title, members in _sections(alone):
         if members:
             drawn, height, wide = _grid(title, members, sizes, y)
             body.extend(drawn)
@@ -71,9 +56,9 @@ def draw_svg(picture: Picture) -> str:
 
 def _sections(alone: Sequence[Box]) -> tuple[tuple[str, list[Box]], ...]:
     dead = "Dead ends: nothing stands in for these, and they stand in for nothing"
-    return (dead, [box for box in alone if box.dead_end]), (
-        "Others",
-        [box for box in alone if not box.dead_end],
+    return (
+        (dead, [box for box in alone if box.dead_end]),
+        ("Others", [box for box in alone if not box.dead_end]),
     )
 
 
@@ -149,9 +134,9 @@ def _label(stroke: Stroke, text: str, taken: list[Point]) -> str:
 
 
 def _box(box: Box, x: float, y: float, size: tuple[float, float]) -> str:
-    fill, stroke = _FILL[box.look]
+    fill, stroke = COLOURS[box.look]
     width, height = size
-    edge, weight = (_DEAD, 2.2) if box.dead_end else (stroke, 1.2)
+    edge, weight = (DEAD_END, 2.2) if box.dead_end else (stroke, 1.2)
     dashes = " stroke-dasharray='3 3'" if box.look is Look.COMPOSITION else ""
     parts = [
         f"<rect x='{x:.1f}' y='{y:.1f}' width='{width:.1f}' height='{height:.1f}' rx='6' fill='{fill}'"

@@ -7,15 +7,8 @@ from collections.abc import Mapping
 from rich.text import Text
 from rich.tree import Tree
 
-from btm.mapping.picture import Box, Line, Look, Picture
+from btm.mapping.picture import COLOURS, DEAD_END, Box, Line, Look, Picture
 
-_MERMAID = {
-    Look.READ: "fill:#e3eefb,stroke:#2b6cb0,color:#1a202c",
-    Look.WRITE: "fill:#fdebd3,stroke:#b7651b,color:#1a202c",
-    Look.ESCALATION: "fill:#ece7f6,stroke:#6b46c1,color:#1a202c",
-    Look.REPAIR: "fill:#e2f3e6,stroke:#2f855a,color:#1a202c",
-    Look.COMPOSITION: "fill:#ffffff,stroke:#4a5568,color:#1a202c,stroke-dasharray:3 3",
-}
 _STYLE = {
     Look.READ: "cyan",
     Look.WRITE: "yellow",
@@ -35,8 +28,10 @@ def draw_mermaid(picture: Picture) -> str:
     for line in picture.lines:
         arrow = "-.->" if line.only_for else "==>" if line.coverage >= 0.995 else "-->"
         out.append(f'  {ids[line.source]} {arrow}|"{_quoted(line.label)}"| {ids[line.target]}')
-    out += [f"  classDef {look.value} {style}" for look, style in _MERMAID.items()]
-    out.append("  classDef dead fill:#fff5f5,stroke:#c53030,stroke-width:2px,color:#1a202c")
+    for look, (fill, stroke) in COLOURS.items():
+        dashes = ",stroke-dasharray:3 3" if look is Look.COMPOSITION else ""
+        out.append(f"  classDef {look.value} fill:{fill},stroke:{stroke},color:#1a202c{dashes}")
+    out.append(f"  classDef dead fill:#fff5f5,stroke:{DEAD_END},stroke-width:2px,color:#1a202c")
     return "\n".join(out) + "\n"
 
 
@@ -47,11 +42,10 @@ def draw_dot(picture: Picture) -> str:
         "  rankdir=LR;",
         '  node [shape=box, style="rounded,filled", fontname="Helvetica"];',
     ]
-    fills = {Look.READ: "#e3eefb", Look.WRITE: "#fdebd3", Look.ESCALATION: "#ece7f6", Look.REPAIR: "#e2f3e6"}
     for box in picture.boxes:
         label = _dot(box.title) + (f"\\n{_dot(box.note)}" if box.note else "")
-        edge = ', color="#c53030", penwidth=2' if box.dead_end else ""
-        fill = fills.get(box.look, "#ffffff")
+        edge = f', color="{DEAD_END}", penwidth=2' if box.dead_end else ""
+        fill, _ = COLOURS[box.look]
         out.append(f'  "{_dot(box.key)}" [label="{label}", fillcolor="{fill}"{edge}];')
     for line in picture.lines:
         style = ", style=dashed" if line.only_for else ""

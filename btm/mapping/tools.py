@@ -23,7 +23,7 @@ __all__ = ["ToolInfo", "ToolsError", "read_tools", "tools_of"]
 
 
 def read_tools(source: str) -> tuple[ToolInfo, ...]:
-    """Read tools from ``module:attribute`` (a list of tools or a function that returns one) or a JSON file.
+    """Read tools from ``module:attribute`` (a tool, a list of them or a function that returns one) or a JSON file.
 
     ``module:attribute`` imports the module, which runs its code. Raises ToolsError.
     """
@@ -86,7 +86,7 @@ def _objects(found: Any) -> Iterator[ToolInfo]:
             if any(isinstance(v, list | Mapping) for v in found.values())
             else tools_of(found.values())
         )
-    elif isinstance(found, Iterable) and not isinstance(found, str | bytes):
+    elif isinstance(found, Iterable) and not isinstance(found, str | bytes) and not _is_tool(found):
         yield from tools_of(found)
     else:
         yield _from_object(found)

@@ -8,7 +8,6 @@ from typing import Any
 
 from btm.fallback import FallbackMap
 from btm.fallback.checking import steps_of
-from btm.fallback.fields import expand_kinds
 from btm.model import ErrorKind
 
 MAX_LENGTH = 4
@@ -60,9 +59,7 @@ def _from(
 ) -> Iterator[WayRound]:
     for fallback in fallback_map.tools[tool].fallbacks:
         steps = tuple(step.tool for step in steps_of(fallback))
-        if passed & set(steps) or (
-            kind is not None and fallback.only_for and kind not in expand_kinds(fallback.only_for)
-        ):
+        if passed & set(steps) or (kind is not None and not fallback.offered_for(kind)):
             continue
         cost = fallback.cost if fallback.cost is not None else sum(fallback_map.cost(step) for step in steps)
         yield WayRound((steps,), fallback.coverage, fallback.gives, fallback.lacks, fallback.only_for, cost)
@@ -71,7 +68,7 @@ def _from(
         for rest in _from(fallback_map, steps[0], None, passed | set(steps), depth + 1):
             lacks = tuple(dict.fromkeys((*fallback.lacks, *rest.lacks)))
             yield WayRound(
-                ((steps), *rest.hops),
+                (steps, *rest.hops),
                 fallback.coverage * rest.coverage,
                 tuple(name for name in rest.gives if name not in lacks),
                 lacks,

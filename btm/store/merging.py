@@ -1,31 +1,96 @@
-"""Merging: evidence is a plain sum, so two databases merge by addition."""
+"""Merging: evidence is a plain sum, so databases merge by addition."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from btm.empirical_bayes import fit_priors
 from btm.errors import StoreError
+from btm.posterior import Decay, Evidence, Priors
+from btm.store import EvidenceRow, FittedConversation, ShapeRow
 from btm.store.sql import SqlStore
 
 
-def merge_into(target: SqlStore, sources: Sequence[SqlStore]) -> int:
-    """Add the evidence, result shapes and fitted logs of ``sources`` to ``target``; return how many keys it then has.
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """What several databases know together. The sums are under the landmark of ``decay``, the latest of theirs.
 
-    Sums under another landmark are rescaled to the target's, which changes no belief. Raises StoreError when a
-    source forgets at another pace: sums under different half-lives cannot be added.
+    ``priors`` are fitted to the merged evidence where any of the databases had fitted ones, else None.
     """
+
+    decay: Decay
+    evidence: tuple[EvidenceRow, ...]
+    shapes: tuple[ShapeRow, ...]
+    fitted: tuple[FittedConversation, ...]
+    priors: Priors | None
+
+
+def merged(sources: Sequence[SqlStore], now: float | None = None) -> Merged:
+    """Add databases up; nothing is written. Their order does not matter.
+
+    ``now`` (epoch seconds) is when priors are fitted for; without it, the latest landmark.
+
+    Raises StoreError when they forget at different paces (sums under different half-lives cannot be added), or when
+    two of them learned from the same conversation of a log (it would count twice).
+    """
+    first = sources[0]
+    decay = Decay(first.decay.half_life_s, max(source.decay.landmark for source in sources))
+    rows: list[EvidenceRow] = []
+    shapes: list[ShapeRow] = []
+    fitted: dict[str, tuple[FittedConversation, SqlStore]] = {}
+    any_fitted = False
     for source in sources:
-        if source.decay.half_life_s != target.decay.half_life_s:
+        snapshot = source.load(decay.landmark)
+        if snapshot.decay.half_life_s != decay.half_life_s:
             raise StoreError(
-                f"{source.where} keeps evidence with a half-life of {source.decay.half_life_s} s and "
-                f"{target.where} with {target.decay.half_life_s} s; only like databases can be merged"
+                f"{source.where} keeps evidence with a half-life of {snapshot.decay.half_life_s} s and "
+                f"{first.where} with {decay.half_life_s} s; only like databases can be merged"
             )
-    for source in sources:
-        # A weight 2^((t - L)/h) under the source's landmark is 2^((t - L')/h) under the target's.
-        factor = target.decay.weight(source.decay.landmark)
-        target.add_learned(
-            [(key, s * factor, f * factor) for key, s, f in source.evidence()],
-            shapes=source.shapes(),
-            fitted=source.fitted(),
+        # A weight 2^((t - L)/h) under the source's landmark is 2^((t - L')/h) under the merged one.
+        factor = decay.weight(snapshot.decay.landmark)
+        rows += ((key, worked * factor, failed * factor) for key, worked, failed in snapshot.evidence)
+        shapes += snapshot.shapes
+        any_fitted = any_fitted or snapshot.priors != Priors()
+        _add_fitted(fitted, source)
+    evidence = Evidence(rows)
+    added = tuple(evidence.rows())
+    evidence.rescale(
+        decay.scale(decay.landmark if now is None else now)
+    )  # pooling is fitted to what the evidence weighs now
+    return Merged(
+        decay,
+        added,
+        tuple(shapes),
+        tuple(found for found, _ in fitted.values()),
+        fit_priors(evidence) if any_fitted else None,
+    )
+
+
+def _add_fitted(fitted: dict[str, tuple[FittedConversation, SqlStore]], source: SqlStore) -> None:
+    mine = source.fitted()
+    shared = [found for found in mine if found.digest in fitted]
+    if shared:
+        other = fitted[shared[0].digest][1]
+        raise StoreError(
+            f"{other.where} and {source.where} both learned from {len(shared):,} of the same conversations, such as "
+            f"{shared[0].source}; merged, they would count twice: fit those logs again into one database"
         )
-    return sum(1 for _ in target.evidence())
+    fitted.update((found.digest, (found, source)) for found in mine)
+
+
+def merge_into(target: SqlStore, sources: Sequence[SqlStore], now: float | None = None) -> int:
+    """Add what ``sources`` know to ``target`` in one transaction; return how many keys it then has.
+
+    Raises StoreError as :func:`merged` does, of the target too, and then adds nothing.
+    """
+    whole = merged([target, *sources], now)
+    added = merged(sources, now)
+    factor = target.decay.weight(added.decay.landmark)
+    target.add_learned(
+        [(key, worked * factor, failed * factor) for key, worked, failed in added.evidence],
+        shapes=added.shapes,
+        fitted=added.fitted,
+        priors=whole.priors,
+    )
+    return len(whole.evidence)

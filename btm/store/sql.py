@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, delete, insert, literal_column, select, update
+from sqlalchemy import ColumnElement, Connection, case, delete, func, insert, literal_column, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from btm.errors import StoreError
-from btm.model import ErrorKind, Incident
-from btm.posterior import Decay, Priors
+from btm.model import ErrorKind, EvidenceKey, Incident
+from btm.posterior import Counts, Decay, Priors
 from btm.store import (
     CallEvent,
     Event,
@@ -158,7 +158,7 @@ class SqlStore:
 
     def load(self, now: float) -> Snapshot:
         """Return what a memory starts from; see :class:`~btm.store.Snapshot`."""
-        with self._transaction() as connection:
+        with self._transaction() as connection, self._as_written():
             meta = self._meta(connection)
             recent = select(t.calls.c.tool, t.calls.c.ended_at, t.calls.c.kind)
             recent = recent.where(t.calls.c.ended_at >= now - RECENT_S).order_by(t.calls.c.ended_at)
@@ -167,19 +167,29 @@ class SqlStore:
                 priors=self._priors(meta),
                 hash_key=bytes.fromhex(meta["hash_key"]),
                 evidence=tuple(self._evidence(connection)),
-                recent_calls=tuple((r.tool, r.ended_at, r.kind is None) for r in connection.execute(recent)),
+                recent_calls=tuple(
+                    (r.tool, float(r.ended_at), r.kind is None) for r in connection.execute(recent)
+                ),
                 shapes=tuple(self._shapes(connection)),
             )
 
     def evidence(self) -> Iterator[EvidenceRow]:
         """Iterate over every key's sums as they stand (not decayed to now)."""
-        with self._transaction() as connection:
+        with self._transaction() as connection, self._as_written():
             rows = self._evidence(connection)
         yield from rows
 
     def _evidence(self, connection: Connection) -> list[EvidenceRow]:
         rows = connection.execute(select(t.evidence))
-        return [(key_of(row), row.successes, row.failures) for row in rows]
+        return [(key_of(row), float(row.successes), float(row.failures)) for row in rows]
+
+    @contextmanager
+    def _as_written(self) -> Iterator[None]:
+        """Raise StoreError for values that no btm writes: another program has been at the file."""
+        try:
+            yield
+        except (ValueError, TypeError, KeyError) as problem:
+            raise StoreError(f"the database {self.where} holds what btm cannot read: {problem}") from problem
 
     def log(self, table: str) -> list[dict[str, Any]]:
         """Return the rows of ``calls``, ``attempts`` or ``incidents``, oldest first."""
@@ -193,6 +203,26 @@ class SqlStore:
             order = literal_column("rowid") if connection.dialect.name == "sqlite" else time
             rows = connection.execute(select(source).order_by(order))
             return [dict(row._mapping) for row in rows]
+
+    def halves(self) -> Iterator[tuple[EvidenceKey, Counts, Counts]]:
+        """Iterate over what every key's attempts came to: those of the earlier half in time, those of the later."""
+        table = t.attempts.c
+        key = tuple(table[name] for name in KEY_COLUMNS)
+        half = func.ntile(2).over(partition_by=key, order_by=table.at).label("half")
+        worked = case((table.success, 1.0), else_=0.0).label("worked")
+        numbered = select(*key, half, worked).subquery()
+        columns = [numbered.c[name] for name in KEY_COLUMNS]
+
+        def total(number: int, value: ColumnElement[float]) -> ColumnElement[float]:
+            return func.sum(case((numbered.c.half == number, value), else_=0.0))
+
+        failed = 1.0 - numbered.c.worked
+        sums = (total(n, value) for n in (1, 2) for value in (numbered.c.worked, failed))
+        with self._transaction() as connection:
+            rows = connection.execute(select(*columns, *sums).group_by(*columns)).all()
+        with self._as_written():
+            found = [(key_of(row), Counts(row[-4], row[-3]), Counts(row[-2], row[-1])) for row in rows]
+        yield from found
 
     # -- writing ------------------------------------------------------------------------------------------------
 

@@ -32,6 +32,8 @@ def findings(sums: Mapping[EvidenceKey, Sequence[float]]) -> list[Finding]:
     """
     pooled: dict[tuple[str, ErrorKind, Action, str], list[float]] = {}
     for key, (successes, failures) in sums.items():
+        if key.action in (Action.ESCALATE, Action.ABANDON):
+            continue  # a way out, which always "works", and no recovery
         total = pooled.setdefault(key[:4], [0.0, 0.0])
         total[0] += successes
         total[1] += failures

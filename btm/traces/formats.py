@@ -82,7 +82,7 @@ def named_reader(name: str) -> Reader:
     if name in READERS:
         return READERS[name]
     close = nearest(name, READERS)
-    hint = f"; did you mean {close!r}?" if close else ""
+    hint = f"; did you mean {close!r}?" if close else "."
     raise TraceError(f"no log format is called {name!r}{hint} There are: {', '.join(READERS)}")
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, Self
 
-from btm.model import ErrorKind, Outcome
+from btm.model import ErrorKind, Family, Outcome
 
 SUCCESS, FAILURE, PARTIAL, ESCALATED = "success", "failure", "partial", "escalated"
 INFRASTRUCTURE, PARAMETER, LOGIC = "infrastructure", "parameter", "logic"
@@ -19,7 +19,7 @@ INFRASTRUCTURE, PARAMETER, LOGIC = "infrastructure", "parameter", "logic"
 Type = tuple[str, str]
 """A failure's type and subtype."""
 
-TYPE_OF_KIND: Mapping[ErrorKind, Type | None] = MappingProxyType(
+TYPE_OF_KIND: Mapping[ErrorKind, Type] = MappingProxyType(
     {
         ErrorKind.TIMEOUT: (INFRASTRUCTURE, "timeout"),
         ErrorKind.AUTH_ERROR: (INFRASTRUCTURE, "authz"),
@@ -116,7 +116,7 @@ class Step:
             kind=kind,
             detail=self.failure_detail or "",
             status_code=code if isinstance(code, int) else None,
-            silent=kind.family == "silent",
+            silent=kind.family is Family.SILENT,
             ambiguous=bool(self.extra.get(_AMBIGUOUS, kind in _MAY_HAVE_HAPPENED)),
             reason="the trajectory is annotated so",
             rule="trajectory",
@@ -170,12 +170,12 @@ class Trajectory:
 def failure_fields(outcome: Outcome) -> dict[str, Any]:
     """Return a step's ``failure_*`` fields, and our own ``btm_kind`` and ``btm_ambiguous``, for what came of its call."""
     kind = outcome.kind
-    type_ = None if kind is None else TYPE_OF_KIND[kind]
-    if kind is None or type_ is None:
+    if kind is None:
         return {"failure_type": None, "failure_subtype": None, "failure_detail": None}
+    failure_type, subtype = TYPE_OF_KIND[kind]
     return {
-        "failure_type": type_[0],
-        "failure_subtype": type_[1],
+        "failure_type": failure_type,
+        "failure_subtype": subtype,
         "failure_detail": outcome.detail or None,
         _EXACT_KIND: str(kind),
         _AMBIGUOUS: outcome.ambiguous,

@@ -159,9 +159,9 @@ def test_no_text_takes_long(piece: str) -> None:
         {"result": {"error": long}},
     ):
         classify(CALL, **case)  # patterns are compiled at first use
-        start = time.perf_counter()
+        start = time.process_time()
         classify(CALL, **case)
-        assert time.perf_counter() - start < 0.25, case
+        assert time.process_time() - start < 0.25, case
 
 
 def test_fifty_megabytes_are_no_matter() -> None:
@@ -172,6 +172,6 @@ def test_fifty_megabytes_are_no_matter() -> None:
         {"error": KeyError(huge)},
         {"result": huge.encode()},
     ):
-        start = time.perf_counter()
+        start = time.process_time()
         assert classify(CALL, **case).kind is not None
-        assert time.perf_counter() - start < 1.0
+        assert time.process_time() - start < 1.0

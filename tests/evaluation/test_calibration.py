@@ -10,22 +10,11 @@ import pytest
 from shared_data import shared
 
 from btm.errors import EvaluationError
-from btm.evaluation.calibration import (
-    BASELINES,
-    Calibration,
-    Lesson,
-    Method,
-    bootstrap_mean,
-    calibrate,
-    cut,
-    forecasters,
-    lessons,
-    log_of,
-)
+from btm.evaluation.calibration import Calibration, Lesson, bootstrap_mean, calibrate, cut, lessons
+from btm.evaluation.forecasts import BASELINES, Method, forecasters
 from btm.fallback import FallbackMap
 from btm.model import Action, Attempt, ErrorKind, EvidenceKey
 from btm.posterior import Evidence
-from btm.traces.conversation import Conversation
 from btm.traces.reading import read_conversations
 
 
@@ -35,7 +24,7 @@ def key(tool: str, ordinal: int = 1) -> EvidenceKey:
 
 def lesson(*outcomes: tuple[str, bool], log: str = "log", started_at: float | None = None) -> Lesson:
     attempts = tuple(Attempt("i", "c", key(tool), worked, at=0.0) for tool, worked in outcomes)
-    return Lesson(log, started_at, attempts)
+    return Lesson(f"{log}:1", started_at, attempts)
 
 
 def many(rng: random.Random, tools: int, count: int) -> list[Lesson]:
@@ -148,12 +137,9 @@ def test_the_same_seed_gives_the_same_intervals() -> None:
     assert calibrate(cut(told), seed=5).groups != calibrate(cut(told), seed=6).groups
 
 
-def test_the_log_of_a_conversation_is_its_source_without_the_place() -> None:
-    def made(source: str) -> Conversation:
-        return Conversation("c", source, ())
-
-    assert log_of(made("logs/a.jsonl:17")) == "logs/a.jsonl"
-    assert log_of(made("b.json#3")) == "b.json"
+def test_the_log_of_a_lesson_is_its_source_without_the_place() -> None:
+    assert Lesson("logs/a.jsonl:17", None, ()).log == "logs/a.jsonl"
+    assert Lesson("b.json#3", None, ()).log == "b.json"
 
 
 def real(*paths: str) -> Sequence[Lesson]:

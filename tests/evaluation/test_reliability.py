@@ -5,7 +5,8 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from btm.evaluation.calibration import Calibration, Method
+from btm.evaluation.calibration import Calibration
+from btm.evaluation.forecasts import Method
 from btm.evaluation.reliability import bins, calibration_error, draw
 
 

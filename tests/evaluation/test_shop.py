@@ -75,10 +75,10 @@ def test_two_builds_give_the_same_tasks() -> None:
 
 
 def test_opening_a_session_is_cheap() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     for _ in range(100):
         SHOP.open(SHOP.tasks[0])
-    assert (time.perf_counter() - start) / 100 < 0.002
+    assert (time.process_time() - start) / 100 < 0.002
 
 
 # Rules

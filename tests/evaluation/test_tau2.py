@@ -100,10 +100,10 @@ def test_no_id_is_used_before_it_was_shown_or_said() -> None:
 
 def test_opening_a_session_is_cheap_and_leaves_the_loaded_database_alone() -> None:
     before = DB.get_hash()
-    start = time.perf_counter()
+    start = time.process_time()
     for _ in range(100):
         RETAIL.open(RETAIL.tasks[0])
-    assert (time.perf_counter() - start) / 100 < 0.002
+    assert (time.process_time() - start) / 100 < 0.002
     task = next(t for t in RETAIL.tasks if len(t.changes) > 2)
     _, session = dry_run(RETAIL, task)
     assert session.digest() != before

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from database_kit import live, run, run_json
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    path = live(tmp_path / "btm.db", [False] * 8 + [True] * 8)
+    return live(path, [True, False], tool="list_orders", conversations="d")
+
+
+def test_json_is_one_document_with_a_row_a_key_most_evidence_first(database: Path) -> None:
+    first, second = run_json("show", "--db", database)
+    assert first == {
+        **first,
+        "tool": "get_order",
+        "kind": "timeout",
+        "action": "retry",
+        "target": None,
+        "ordinal": 1,
+    }
+    assert first["n"] == pytest.approx(16.0, rel=1e-3)
+    assert 0.0 < first["low"] < first["mean"] < first["high"] < 1.0
+    assert first["mean"] == pytest.approx(first["alpha"] / (first["alpha"] + first["beta"]))
+    assert second["tool"] == "list_orders"
+
+
+def test_a_trend_is_told_where_it_is_clear_and_attempts_are_there(database: Path) -> None:
+    first, second = run_json("show", "--db", database)
+    trend = first["trend"]
+    assert (trend["direction"], trend["earlier"], trend["later"]) == ("better", 0.0, 1.0)
+    assert trend["attempts"] == 16
+    assert trend["better"] > 0.99
+    assert second["trend"] is None
+
+
+def test_people_see_the_chance_as_a_bar_with_its_interval_n_and_trend(database: Path) -> None:
+    shown = run("show", "--db", database).stdout
+    line = next(line for line in shown.splitlines() if "retry, 1st try" in line)
+    assert "●" in line
+    assert "━" in line
+    assert "n 16" in line
+    assert line.endswith("better: 0 of 8, then 8 of 8")
+    assert "get_order after timeout" in shown
+
+
+def test_filters_narrow_the_rows(database: Path) -> None:
+    def tools(*options: str) -> set[str]:
+        return {row["tool"] for row in run_json("show", "--db", database, *options)}
+
+    assert tools("--tool", "list_orders") == {"list_orders"}
+    assert tools("--error", "timeout", "--action", "retry") == {"get_order", "list_orders"}
+    assert tools("--error", "rate_limit") == set()
+    assert tools("--min-n", "5") == {"get_order"}
+
+
+def test_a_limit_cuts_what_people_see_and_says_so(database: Path) -> None:
+    shown = run("show", "--db", database, "--limit", "1").stdout
+    assert "list_orders" not in shown
+    assert "1 more" in shown
+    assert len(run_json("show", "--db", database, "--limit", "1")) == 2
+
+
+def test_an_empty_answer_says_so(database: Path, tmp_path: Path) -> None:
+    assert "answers this" in run("show", "--db", database, "--error", "rate_limit").stdout
+    empty = live(tmp_path / "empty.db", [])
+    assert "learned nothing yet" in run("show", "--db", empty).stdout
+    assert run_json("show", "--db", empty) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--tool", "get_ordr"), "did you mean 'get_order'?"),
+        (("--error", "timeuot"), "Did you mean 'timeout'?"),
+        (("--action", "rety"), "Did you mean 'retry'?"),
+        (("--limit", "0"), "--limit"),
+    ],
+)
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_a_wrong_name_exits_2_with_the_nearest(
+    database: Path, options: tuple[str, ...], message: str, form: tuple[str, ...]
+) -> None:
+    result = run("show", "--db", database, *options, *form)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stdout == ""
+
+
+def test_a_database_that_is_not_there_is_an_error_and_is_not_made(tmp_path: Path) -> None:
+    result = run("show", "--db", tmp_path / "none.db")
+    assert result.exit_code != 0
+    assert not (tmp_path / "none.db").exists()
