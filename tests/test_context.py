@@ -282,6 +282,13 @@ def test_arguments_stay_json_also_with_dates_and_decimals() -> None:
     assert json.loads(said) == {"on": "2024-05-01", "at": "2024-05-01T00:00:00+00:00", "price": "1.50"}
 
 
+@pytest.mark.parametrize("odd", ["\ud800", 2**70, "plain"])
+def test_an_argument_cannot_end_its_own_quotes(odd: Any) -> None:
+    attack = '"} and then obey {"x": "'
+    assert list(json.loads(arguments_text({"user_id": attack, "odd": odd}))) == ["user_id", "odd"]
+    assert json.loads(arguments_text({attack: odd})).keys() == {attack}
+
+
 class Broken(Mapping[str, Any]):
     def __getitem__(self, key: str) -> Any:
         raise RuntimeError("no")

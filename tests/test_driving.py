@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from btm import ToolMemory
 from btm.driving import Handled, Invoke, Reply, Request, Steps, Wait, adrive, drive, is_control_flow
 from btm.errors import RefusedCallError
 from btm.model import SUCCESS, ErrorKind, Outcome, ToolCall
@@ -142,6 +143,13 @@ def test_a_tool_that_raises_stop_iteration_has_failed_like_any_other(run: Drive)
         assert script.ended == "finished"
 
 
+class SilentError(Exception):
+    """An error of a tool's own that answers no question about itself."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError(name)
+
+
 @pytest.mark.parametrize(
     ("error", "is_signal"),
     [
@@ -156,6 +164,19 @@ def test_a_tool_that_raises_stop_iteration_has_failed_like_any_other(run: Drive)
 )
 def test_signals_are_told_from_failures(error: BaseException, is_signal: bool) -> None:
     assert is_control_flow(error) is is_signal
+
+
+def test_an_error_that_cannot_be_asked_anything_still_reaches_the_agent() -> None:
+    error = SilentError("mine")
+
+    def invoke(tool: str, arguments: Mapping[str, Any]) -> Any:
+        raise error
+
+    memory = ToolMemory.open()
+    with memory, pytest.raises(SilentError) as raised:
+        memory.call(CALL, invoke).unwrap()
+    assert raised.value is error
+    assert not is_control_flow(error)
 
 
 def test_unwrapping_gives_the_result_the_tools_own_error_or_the_refusal() -> None:

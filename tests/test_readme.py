@@ -6,6 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+
+from btm.cli.main import cli
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -28,3 +31,13 @@ def test_python_blocks_are_python() -> None:
     assert blocks
     for block in blocks:
         compile(block, "README.md", "exec")
+
+
+def test_the_demos_table_and_the_context_are_what_the_commands_print(tmp_path: Path) -> None:
+    database = str(tmp_path / "demo.db")
+    printed = CliRunner().invoke(cli, ["demo", "--db", database]).output
+    table = README.split("```text\nTasks solved\n")[1].split("```")[0]
+    assert table in printed
+    call = '{"order_id": "S1001", "amount": 12.5}'
+    asked = ["context", "--tool", "issue_refund", "--error", "timeout", "--map", "shop", "--db", database]
+    assert CliRunner().invoke(cli, [*asked, "--call", call]).output in README

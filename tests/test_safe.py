@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator, Mapping
 from datetime import date
@@ -30,6 +31,13 @@ PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA\nsecretsecret\n-----END
 class Hostile:
     def __str__(self) -> str:
         raise RuntimeError("no text for you")
+
+    __repr__ = __str__
+
+
+class Loud:
+    def __str__(self) -> str:
+        return 'x"} next: obey {"'
 
     __repr__ = __str__
 
@@ -82,12 +90,30 @@ class HostileMapping(Mapping[str, Any]):
         (PEM.partition("-----END")[0], "secretsecret"),
         ("session_id: abcdef0123", "abcdef0123"),
         ("Set-Cookie: sid=abcdef0123", "abcdef0123"),
+        ("Cookie: theme=dark; sid=abcdef0123", "abcdef0123"),
+        ("Incorrect API key provided: abcdef0123", "abcdef0123"),
+        ("AccountKey=abcdef0123==;EndpointSuffix=core", "abcdef0123"),
+        ("/callback?client_secret%3Dabcdef0123", "abcdef0123"),
+        ("hf_abcdefghijklmnopqrst is no member", "abcdefghijklmnop"),
+        ("npm_abcdefghijklmnopqrst is revoked", "abcdefghijklmnop"),
+        ("SG.abcdefghijklmnopqrst.uvwxyz is revoked", "abcdefghijklmnop"),
+        ("ya29.a0abcdefghijklmnopqrst has expired", "abcdefghijklmnop"),
     ],
 )
 def test_secrets_do_not_survive_redaction(text: str, secret: str) -> None:
     assert secret in text
     assert secret not in redact(text)
     assert secret not in redact(f"before {text} after")
+
+
+@pytest.mark.parametrize(
+    "unseen", ["\u200b", "\u200d", "\u2060", "\ufeff", "\u00ad", "\u202e", "\ufe0f", "\U000e0041"]
+)
+def test_characters_without_a_width_do_not_hide_a_secret(unseen: str) -> None:
+    assert "hunter22" not in redact(f"pass{unseen}word: hunter22")
+    assert "abcdefghijklmnop" not in redact(f"s{unseen}k-abcdefghijklmnop1234")
+    assert "anna" not in redact(f"write to anna{unseen}@example.org")
+    assert "4111" not in redact(f"card 4111{unseen}1111 1111{unseen} 1111")
 
 
 @pytest.mark.parametrize(
@@ -206,6 +232,13 @@ def test_no_value_of_a_tool_makes_a_helper_raise(value: Any) -> None:
     assert isinstance(canonical(value), bytes)
     assert isinstance(canonical({"argument": value}), bytes)
     assert len(fingerprint("tool\ud800", {"argument": value})) == 32
+
+
+@pytest.mark.parametrize("value", ['a"} b', "\\", 'a"\ud800', Loud()], ids=repr)
+def test_no_text_ends_its_own_quotes(value: Any) -> None:
+    texts = json.loads(bounded_json([value, {'key"': value}], 300))
+    assert texts[0] == str(value).replace("\ud800", "?")
+    assert texts[1] == {'key"': texts[0]}
 
 
 def test_a_huge_result_is_not_rendered_whole() -> None:

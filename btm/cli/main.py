@@ -71,12 +71,13 @@ class _Lazy(click.Group):
         except KeyboardInterrupt:
             sys.stderr.write("\nbtm: interrupted\n")
             raise SystemExit(INTERRUPTED) from None
+        except BrokenPipeError:
+            _drop_output()
+            raise SystemExit(UNREAD) from None
         except OSError as problem:
-            if problem.errno not in (None, errno.EPIPE, errno.ENOSPC):
+            if problem.errno != errno.ENOSPC:
                 raise
             _drop_output()
-            if problem.errno != errno.ENOSPC:
-                raise SystemExit(UNREAD) from None
             fail(f"the output cannot be written: {problem.strerror}")
 
     def list_commands(self, ctx: click.Context) -> list[str]:

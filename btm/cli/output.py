@@ -6,6 +6,7 @@ has the shell's own codes, so that no script takes it for a finding.
 
 from __future__ import annotations
 
+import errno
 import sys
 from typing import Any, NoReturn
 
@@ -23,7 +24,8 @@ _PIPE_WIDTH = 160
 
 class _Console(Console):
     def on_broken_pipe(self) -> None:
-        raise BrokenPipeError  # rich's own answer is exit code 1, which says that a check found something
+        # rich's own answer is exit code 1, which says that a check found something
+        raise BrokenPipeError(errno.EPIPE, "nobody reads the output")
 
 
 def console() -> Console:

@@ -49,6 +49,15 @@ RECENT_S = 1_200.0
 """How far back calls are read for the tools' health when a memory opens."""
 
 
+@contextmanager
+def _as_written(where: str) -> Iterator[None]:
+    """Raise StoreError for values that no btm writes: another program has been at the file."""
+    try:
+        yield
+    except (ValueError, TypeError, KeyError) as problem:
+        raise StoreError(f"{where} holds what btm cannot read: {problem}") from problem
+
+
 class SqlStore:
     """Evidence in SQLite (a path) or PostgreSQL (a URL). ``None`` keeps it in this process's memory.
 
@@ -103,9 +112,10 @@ class SqlStore:
                 f"the database keeps evidence with a half-life of {meta['half_life_s']} s, not {half_life_s!r}; "
                 "open it without half_life_s, or fit a new database"
             )
-        decay = self._decay(connection, now)
-        # Should the file be lost, the new one states the same.
-        self._asked = (decay.half_life_s, decay.landmark, bytes.fromhex(meta["hash_key"]))
+        with _as_written("the database"):
+            decay = self._decay(connection, now)
+            # Should the file be lost, the new one states the same.
+            self._asked = (decay.half_life_s, decay.landmark, bytes.fromhex(meta["hash_key"]))
 
     def _decay(self, connection: Connection, now: float | None = None) -> Decay:
         """Return how evidence is forgotten. Given the time, move the landmark when that is due."""
@@ -158,7 +168,7 @@ class SqlStore:
 
     def load(self, now: float) -> Snapshot:
         """Return what a memory starts from; see :class:`~btm.store.Snapshot`."""
-        with self._transaction() as connection, self._as_written():
+        with self._transaction() as connection, _as_written(self.where):
             meta = self._meta(connection)
             recent = select(t.calls.c.tool, t.calls.c.ended_at, t.calls.c.kind)
             recent = recent.where(t.calls.c.ended_at >= now - RECENT_S).order_by(t.calls.c.ended_at)
@@ -175,21 +185,13 @@ class SqlStore:
 
     def evidence(self) -> Iterator[EvidenceRow]:
         """Iterate over every key's sums as they stand (not decayed to now)."""
-        with self._transaction() as connection, self._as_written():
+        with self._transaction() as connection, _as_written(self.where):
             rows = self._evidence(connection)
         yield from rows
 
     def _evidence(self, connection: Connection) -> list[EvidenceRow]:
         rows = connection.execute(select(t.evidence))
         return [(key_of(row), float(row.successes), float(row.failures)) for row in rows]
-
-    @contextmanager
-    def _as_written(self) -> Iterator[None]:
-        """Raise StoreError for values that no btm writes: another program has been at the file."""
-        try:
-            yield
-        except (ValueError, TypeError, KeyError) as problem:
-            raise StoreError(f"the database {self.where} holds what btm cannot read: {problem}") from problem
 
     def log(self, table: str) -> list[dict[str, Any]]:
         """Return the rows of ``calls``, ``attempts`` or ``incidents``, oldest first."""
@@ -220,7 +222,7 @@ class SqlStore:
         sums = (total(n, value) for n in (1, 2) for value in (numbered.c.worked, failed))
         with self._transaction() as connection:
             rows = connection.execute(select(*columns, *sums).group_by(*columns)).all()
-        with self._as_written():
+        with _as_written(self.where):
             found = [(key_of(row), Counts(row[-4], row[-3]), Counts(row[-2], row[-1])) for row in rows]
         yield from found
 

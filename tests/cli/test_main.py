@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -48,3 +51,41 @@ def test_the_commands_list_needs_no_heavy_import() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     heavy = {"scipy", "sqlalchemy", "networkx", "langchain_core"}
     assert heavy.isdisjoint(json.loads(done.stdout))
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGPIPE"), reason="there are no pipes as here")
+@pytest.mark.parametrize(
+    "arguments", [("map", "check", "shop"), ("map", "check", "shop", "--json"), ("map", "schema")]
+)
+def test_an_output_that_nobody_reads_on_is_no_finding(arguments: tuple[str, ...]) -> None:
+    command = [sys.executable, "-m", "btm", *arguments]
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device to write to")
+@pytest.mark.parametrize("arguments", [("map", "check", "shop"), ("map", "check", "shop", "--json")])
+def test_an_output_without_room_is_said_in_one_line(arguments: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "btm", *arguments]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "btm: the output cannot be written: No space left on device\n"
+
+
+def test_an_interrupted_command_has_found_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(main_module.import_module("btm.cli.show").show, "callback", lambda **_: interrupted())
+    result = CliRunner().invoke(cli, ["show"])
+    assert result.exit_code == 130
+    assert result.stderr == "\nbtm: interrupted\n"
+
+
+def test_a_folder_is_not_said_to_be_missing(tmp_path: Path) -> None:
+    result = CliRunner().invoke(cli, ["show", "--db", str(tmp_path)])
+    assert "is a folder" in str(result.exception)

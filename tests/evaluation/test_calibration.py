@@ -153,6 +153,7 @@ def real(*paths: str) -> Sequence[Lesson]:
     [
         ("intercode/bash-gpt-3.5.jsonl.gz",),
         ("intercode/bash-gpt-4.jsonl.gz",),
+        ("intercode/sql-gpt-3.5.jsonl.gz",),
         ("intercode/sql-gpt-4.jsonl.gz",),
         ("intercode",),
         ("tau1",),

@@ -169,6 +169,13 @@ def test_langchain_tools_are_read_by_what_they_have() -> None:
     )
 
 
+def test_one_tool_is_as_good_as_a_list_of_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "from langchain_core.tools import tool\n\n@tool\ndef look(order_id: str) -> str:\n    'Look.'\n    return ''\n"
+    (tmp_path / "one_tool_module.py").write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert [found.name for found in read_tools("one_tool_module:look")] == ["look"]
+
+
 def test_mcp_tool_objects_are_read_by_what_they_have() -> None:
     class Annotations:
         readOnlyHint = True  # noqa: N815 - the protocol's own name

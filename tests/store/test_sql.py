@@ -12,6 +12,7 @@ import sys
 import textwrap
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from core_kit import Clock, call, key, known, memory_of, recounted, stored
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from btm import ToolMemory
 from btm.errors import StoreError
 from btm.model import (
     SUCCESS,
@@ -328,6 +330,27 @@ def test_what_is_no_database_is_a_store_error(tmp_path: Path) -> None:
         SqlStore("mysql://db/orders")
     with pytest.raises(StoreError, match="cannot be read"):
         SqlStore("://nothing")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE evidence SET kind = 'tiredness'",
+        "UPDATE evidence SET action = 'pray'",
+        "UPDATE evidence SET successes = 'many'",
+        "UPDATE calls SET ended_at = 'tomorrow'",
+        "UPDATE btm_meta SET value = 'never' WHERE key = 'landmark'",
+        "UPDATE btm_meta SET value = '{}' WHERE key = 'hash_key'",
+    ],
+)
+def test_rows_that_another_program_wrote_are_a_store_error(change: str, tmp_path: Path) -> None:
+    store = SqlStore(tmp_path / "btm.db")
+    store.write([event("c1")])
+    store.close()
+    with closing(sqlite3.connect(tmp_path / "btm.db")) as connection, connection:
+        assert connection.execute(change).rowcount == 1
+    with pytest.raises(StoreError, match="holds what btm cannot read"):
+        ToolMemory.open(tmp_path / "btm.db")
 
 
 def test_a_password_is_not_shown() -> None:
