@@ -72,8 +72,9 @@ def note(contexts: Sequence[str], request: str, lines: Iterable[str] = ()) -> st
 
 
 def error_text(error: Exception) -> str:
-    """Return what the model reads when a tool raised: the exception's type and text, cut."""
-    return cut(f"{type(error).__name__}: {text_of(error, _ERROR_LIMIT)}".rstrip(": "), _ERROR_LIMIT)
+    """Return what the model reads when a tool raised: the exception's type and text, cut, without tags of ours."""
+    text = f"{type(error).__name__}: {text_of(error, _ERROR_LIMIT)}".rstrip(": ")
+    return cut(str(disarmed(text)), _ERROR_LIMIT)
 
 
 def result_text(value: Any) -> str:
@@ -89,7 +90,7 @@ def result_text(value: Any) -> str:
 
 
 def disarmed(content: Any) -> Any:
-    """Return a tool's own content without tags of ours: beside a note of ours, nothing in it may pass for one."""
+    """Return a tool's own content without tags of ours: what we write or add to may hold nothing that passes for a note."""
     if isinstance(content, str):
         return _OUR_TAG.sub(r"\\u003c", content)
     if isinstance(content, list):

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from btm.classify.jsonwalk import ANY_KEY, MAX_KEYS, MAX_PATHS, OBJECT, parent_of, shares
 from btm.model import ErrorKind
+from btm.safe import redact
 
 MIN_EVIDENCE = 20.0
 THRESHOLD = 0.9
@@ -79,7 +80,8 @@ class ShapeProfile:
         """Return the rows that one more successful result adds: what a store has to add to its sums.
 
         New paths are left out beyond ``MAX_PATHS`` in all or ``MAX_KEYS`` under one object, so that maps whose keys
-        are data cannot grow a profile, or the store behind it, without end.
+        are data cannot grow a profile, or the store behind it, without end. So are keys that are addresses, card
+        numbers or the like.
         """
         room = MAX_PATHS - len(self.counts)
         siblings: dict[str, int] | None = None
@@ -91,7 +93,7 @@ class ShapeProfile:
                     for known in self.counts:
                         siblings[parent_of(known)] = siblings.get(parent_of(known), 0) + 1
                 above = parent_of(path)
-                if room <= 0 or siblings.get(above, 0) >= MAX_KEYS:
+                if room <= 0 or siblings.get(above, 0) >= MAX_KEYS or _holds_a_secret(path):
                     continue
                 siblings[above] = siblings.get(above, 0) + 1
                 room -= 1
@@ -196,3 +198,7 @@ def lower_bound(seen: float, missed: float) -> float:
     from scipy.special import betaincinv  # noqa: PLC0415 - only fields that were absent before need it
 
     return float(betaincinv(1.0 + seen, 1.0 + missed, 0.05))
+
+
+def _holds_a_secret(path: str) -> bool:
+    return redact(path, len(path) + 1) != " ".join(path.split())

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 
 from btm.cli.database import DEFAULT_DATABASE
 from btm.cli.fit_report import document, show
-from btm.cli.output import emit_json, progress_console
+from btm.cli.output import emit_json, fail, progress_console
 from btm.empirical_bayes import fit_priors
 from btm.posterior import Evidence
 from btm.store.sql import SqlStore
@@ -102,6 +102,8 @@ def fit(
 
 def _half_life(database: str, dry_run: bool, days: float | None) -> float | None:
     """Return the half-life to open with: what was asked for, none for a new database, an existing one's own."""
+    if days is not None and math.isnan(days):
+        fail("--half-life is a number of days above 0, not nan")
     if days is not None:
         return days * 86_400.0
     exists = not dry_run and ("://" in database or Path(database).exists())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import logging
 import os
 import sys
@@ -75,10 +76,13 @@ class _Lazy(click.Group):
             _drop_output()
             raise SystemExit(UNREAD) from None
         except OSError as problem:
-            if problem.errno != errno.ENOSPC:
+            if ctx.params.get("verbose"):
                 raise
-            _drop_output()
-            fail(f"the output cannot be written: {problem.strerror}")
+            if problem.errno == errno.ENOSPC and problem.filename is None:
+                _drop_output()
+                fail(f"the output cannot be written: {problem.strerror}")
+            where = f"{problem.filename}: " if problem.filename is not None else ""
+            fail(f"{where}{problem.strerror or problem}")
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         del ctx
@@ -129,6 +133,8 @@ def cli(context: click.Context, verbose: bool) -> None:
 
 def main() -> None:
     """Run the command line; errors of btm end it with one line and exit code 2."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal that has no bars gets question marks
     try:
         cli.main(prog_name="btm", standalone_mode=True)
     except BTMError as error:

@@ -15,7 +15,7 @@ PURPOSE = "evaluation"
 def new_database(path: str | Path) -> Path:
     """Return the path of a fresh, marked database; one that an earlier evaluation left there is replaced.
 
-    Raises EvaluationError when another file is there, or the folder is not: evidence from real calls is not lost
+    Raises EvaluationError when another file is there, or none can be made: evidence from real calls is not lost
     to a simulation.
     """
     path = Path(path)
@@ -30,11 +30,14 @@ def new_database(path: str | Path) -> Path:
             )
         for end in ("", "-wal", "-shm"):
             path.with_name(path.name + end).unlink(missing_ok=True)
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute(
-            "CREATE TABLE btm_meta (key VARCHAR(64) NOT NULL PRIMARY KEY, value TEXT NOT NULL)"
-        )
-        connection.execute("INSERT INTO btm_meta VALUES ('purpose', ?)", (PURPOSE,))
+    try:
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute(
+                "CREATE TABLE btm_meta (key VARCHAR(64) NOT NULL PRIMARY KEY, value TEXT NOT NULL)"
+            )
+            connection.execute("INSERT INTO btm_meta VALUES ('purpose', ?)", (PURPOSE,))
+    except sqlite3.Error as problem:
+        raise EvaluationError(f"the database {path} cannot be made: {problem}") from problem
     return path
 
 

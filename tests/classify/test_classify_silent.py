@@ -273,3 +273,8 @@ def test_the_bound_is_the_quantile_of_the_beta_posterior() -> None:
 
     for seen, missed in ((28, 0), (46, 1), (61, 2), (90.5, 4.5)):
         assert lower_bound(seen, missed) == pytest.approx(beta.ppf(0.05, 1 + seen, 1 + missed))
+
+
+def test_keys_that_are_addresses_or_secrets_are_not_kept() -> None:
+    profile = learned({"status": "ok", "ann@example.org": 1, "sk-abcdefghijklmnop": {"quota": 2}, "total": 3})
+    assert {row.path for row in profile.rows()} == {"$", "$.status", "$.total"}

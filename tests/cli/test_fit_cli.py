@@ -19,7 +19,9 @@ from shared_data import shared
 
 from btm.cli.main import cli, main
 from btm.errors import TraceError
+from btm.model import Action, ErrorKind, EvidenceKey
 from btm.store.sql import SqlStore
+from btm.traces.findings import findings
 
 fit_command = importlib.import_module("btm.cli.fit")
 TIMEOUT = "Error: request timed out"
@@ -237,3 +239,15 @@ def test_every_command_of_the_page_about_fitting_works(
     pytest.importorskip("duckdb", reason="the page sums with DuckDB")
     exec(compile(python, str(PAGE), "exec"), {})
     assert evidence(tmp_path / "summed.db") == LEARNED_ONCE
+
+
+def test_a_half_life_is_a_number(log: Path, database: Path) -> None:
+    result = CliRunner().invoke(cli, ["fit", str(log), "--db", str(database), "--half-life", "nan"])
+    assert (result.exit_code, database.exists()) == (2, False)
+    assert "not nan" in result.stderr
+
+
+def test_handing_over_is_no_recovery_that_works() -> None:
+    key = EvidenceKey("get_order", ErrorKind.TIMEOUT, Action.ESCALATE, "human", 1)
+    assert findings({key: (40.0, 0.0)}) == []
+    assert len(findings({key._replace(action=Action.SWITCH): (40.0, 0.0)})) == 1

@@ -89,3 +89,21 @@ def test_an_interrupted_command_has_found_nothing(monkeypatch: pytest.MonkeyPatc
 def test_a_folder_is_not_said_to_be_missing(tmp_path: Path) -> None:
     result = CliRunner().invoke(cli, ["show", "--db", str(tmp_path)])
     assert "is a folder" in str(result.exception)
+
+
+def test_a_file_that_cannot_be_written_is_said_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "log.jsonl").write_text("")
+    target = tmp_path / "log.jsonl" / "out.jsonl"
+    command = ["export", "trajectories", str(tmp_path / "log.jsonl"), "-o", str(target)]
+    result = CliRunner().invoke(cli, command)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("btm: ")
+    assert result.stderr.endswith(": Not a directory\n")
+    assert isinstance(CliRunner().invoke(cli, ["-v", *command]).exception, NotADirectoryError)
+
+
+def test_an_output_without_bars_gets_question_marks() -> None:
+    command = [sys.executable, "-m", "btm", "map", "draw", "shop"]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, capture_output=True, env=environment, check=True)
+    assert b"get_order" in done.stdout

@@ -94,3 +94,16 @@ def test_a_database_that_is_not_there_is_an_error_and_is_not_made(tmp_path: Path
     result = run("show", "--db", tmp_path / "none.db")
     assert result.exit_code != 0
     assert not (tmp_path / "none.db").exists()
+
+
+def test_a_narrow_terminal_shortens_the_bar_and_keeps_a_line_a_key(
+    database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("btm.cli.output._PIPE_WIDTH", 60)
+    lines = [
+        line
+        for line in run("show", "--db", database, "--tool", "list_orders").stdout.splitlines()
+        if "●" in line
+    ]
+    assert lines
+    assert all(len(line) <= 60 and " n " in line for line in lines)

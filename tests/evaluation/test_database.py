@@ -51,3 +51,9 @@ def test_a_store_opens_on_a_marked_database(tmp_path: Path) -> None:
     path = new_database(tmp_path / "demo.db")
     SqlStore(path).close()
     assert is_evaluation(path)
+
+
+def test_a_database_that_cannot_be_made_is_said_to_be(tmp_path: Path) -> None:
+    (tmp_path / "demo.db").symlink_to(tmp_path / "no-such-folder" / "demo.db")
+    with pytest.raises(EvaluationError, match=r"demo\.db cannot be made"):
+        new_database(tmp_path / "demo.db")
