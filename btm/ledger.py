@@ -84,6 +84,7 @@ class Ledger:
         self._decay: Decay = snapshot.decay
         self._priors: Priors = snapshot.priors
         self._evidence = Evidence(snapshot.evidence)
+        self._latest_at = snapshot.latest_at
         self._shapes = Shapes(snapshot.shapes) if learn_shapes else None
         self._health = Health()
         for tool, at, ok in snapshot.recent_calls:
@@ -147,6 +148,11 @@ class Ledger:
         for attempt in attempts:
             weight = sign * self._decay.weight(attempt.at)
             self._evidence.add(attempt.key, weight * attempt.success, weight * (not attempt.success))
+            self._latest_at = max(self._latest_at, attempt.at)
+
+    def _scale(self) -> float:
+        """Return what evidence is read with. A clock that was set back must not make evidence count more than once."""
+        return self._decay.scale(max(self._clock(), self._latest_at))
 
     def _event(
         self,
@@ -285,12 +291,12 @@ class Ledger:
     def belief(self, key: EvidenceKey) -> BetaPosterior:
         """Return the belief about one key as of now."""
         with self._lock:
-            return self._believe(self._evidence, key, self._priors, self._decay.scale(self._clock()))
+            return self._believe(self._evidence, key, self._priors, self._scale())
 
     def beliefs(self) -> list[tuple[EvidenceKey, BetaPosterior]]:
         """Return every key that has evidence, with its belief as of now."""
         with self._lock:
-            scale = self._decay.scale(self._clock())
+            scale = self._scale()
             return [
                 (key, self._believe(self._evidence, key, self._priors, scale))
                 for key, _, _ in self._evidence.rows()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -292,3 +293,17 @@ def test_the_same_run_twice_leaves_the_same_bytes(moves: Moves) -> None:
         return text
 
     assert run() == run()
+
+
+def test_a_clock_that_is_set_back_does_not_make_evidence_count_more_than_once(tmp_path: Path) -> None:
+    clock, tools = Clock(), Tools(get_order=[TimeoutError("timed out"), {"order_id": "o1"}])
+    path = tmp_path / "btm.db"
+    with memory_of(clock, path=path, half_life_s=86_400.0) as memory:
+        memory.call(call("get_order", order_id="o1"), tools)
+        memory.call(call("get_order", order_id="o1"), tools)
+        clock.now -= 60 * 86_400.0
+        ((_, belief),) = memory.beliefs()
+    assert belief.n == pytest.approx(1.0)
+    with memory_of(clock, path=path, half_life_s=86_400.0) as memory:
+        ((_, belief),) = memory.beliefs()
+    assert belief.n == pytest.approx(1.0)

@@ -15,6 +15,7 @@ from langchain_core.messages import (
 )
 
 from btm.adapters import outline as outlined
+from btm.adapters import wording
 from btm.adapters.outline import Asked, Entry, gaps, strays
 from btm.adapters.results import with_text
 from btm.adapters.wording import BRIDGE, LOST, longer
@@ -93,6 +94,18 @@ def with_told_results(messages: Sequence[AnyMessage], told: Mapping[str, str]) -
         with_text(m, told[m.tool_call_id]) if isinstance(m, ToolMessage) and m.tool_call_id in told else m
         for m in messages
     ]
+
+
+def disarmed(messages: list[AnyMessage]) -> list[AnyMessage]:
+    """Return messages in which no tool's result holds what passes for a note of ours; the same list if none does."""
+    clean = [_disarmed(message) if isinstance(message, ToolMessage) else message for message in messages]
+    changed = any(new is not old for new, old in zip(clean, messages, strict=True))
+    return clean if changed else messages
+
+
+def _disarmed(message: ToolMessage) -> ToolMessage:
+    content = wording.disarmed(message.content)
+    return message if content == message.content else message.model_copy(update={"content": content})
 
 
 def repaired(messages: Sequence[AnyMessage]) -> list[AnyMessage]:

@@ -55,6 +55,7 @@ class ModelTurn:
             messages = history.repaired(messages)
         system = original.system_message
         if middleware.memory.mode.advises:
+            messages = history.disarmed(messages)
             if middleware.rules:
                 system = middleware.with_rules(system)
             messages, system = self._told(messages, system)

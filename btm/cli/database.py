@@ -46,7 +46,8 @@ class Learned:
             found = trends(store.halves())
         finally:
             store.close()
-        return cls(Evidence(snapshot.evidence), snapshot.priors, snapshot.decay.scale(now), found)
+        scale = snapshot.decay.scale(max(now, snapshot.latest_at))
+        return cls(Evidence(snapshot.evidence), snapshot.priors, scale, found)
 
     def belief(self, key: EvidenceKey) -> BetaPosterior:
         """Return the posterior of one key."""

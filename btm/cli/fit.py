@@ -41,7 +41,9 @@ from btm.traces.source import STDIN, Watch, find_logs
 @click.option("--again", is_flag=True, help="Also learn from conversations that were fitted before.")
 @click.option("--dry-run", is_flag=True, help="Count, and write no database.")
 @click.option("--strict", is_flag=True, help="Stop at the first piece of a log that cannot be read.")
-@click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes that work.")
+@click.option(
+    "--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes that work."
+)
 @click.option(
     "--half-life",
     "half_life_days",

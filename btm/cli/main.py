@@ -122,7 +122,7 @@ def _drop_output() -> None:
 def cli(context: click.Context, verbose: bool) -> None:
     """Bayesian tool-memory: agents that survive the failures of their tools.
 
-    Every command takes --json and then prints one JSON document and nothing else.
+    With --json a command prints one JSON document and nothing else.
     Exit codes: 0 fine, 1 the check found something, 2 wrong usage or unreadable input.
     """
     context.obj = {"verbose": verbose}

@@ -55,12 +55,17 @@ Event = CallEvent | IncidentEvent
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What a memory starts from."""
+    """What a memory starts from.
+
+    ``latest_at`` is when the latest attempt was made: a clock that says an earlier time is wrong, and evidence is read
+    as of then.
+    """
 
     decay: Decay
     priors: Priors
     hash_key: bytes
     evidence: tuple[EvidenceRow, ...] = ()
+    latest_at: float = 0.0
     recent_calls: tuple[tuple[str, float, bool], ...] = ()
     shapes: tuple[ShapeRow, ...] = ()
 

@@ -177,6 +177,7 @@ class SqlStore:
                 priors=self._priors(meta),
                 hash_key=bytes.fromhex(meta["hash_key"]),
                 evidence=tuple(self._evidence(connection)),
+                latest_at=float(connection.execute(select(func.max(t.attempts.c.at))).scalar() or 0.0),
                 recent_calls=tuple(
                     (r.tool, float(r.ended_at), r.kind is None) for r in connection.execute(recent)
                 ),
