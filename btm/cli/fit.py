@@ -20,6 +20,7 @@ from btm.store.sql import SqlStore
 from btm.traces.attempts_table import AttemptsFile
 from btm.traces.fit import Fit
 from btm.traces.fitting import Work, fit_logs
+from btm.traces.reading import logs_to_read
 from btm.traces.source import STDIN, Watch, find_logs
 
 
@@ -72,6 +73,8 @@ def fit(
     All evidence is added in one transaction at the end, each conversation once, whatever its file is called: an
     interrupted fit leaves the database as it was, and fitting the same logs again adds nothing.
     """
+    if STDIN not in logs:
+        logs_to_read(logs, form)  # a wrong path is reported before a database is made
     now = time.time()
     half_life_s = _half_life(database, dry_run, half_life_days)
     store = SqlStore(None if dry_run else database, half_life_s=half_life_s, now=now)

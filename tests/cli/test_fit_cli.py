@@ -251,3 +251,10 @@ def test_handing_over_is_no_recovery_that_works() -> None:
     key = EvidenceKey("get_order", ErrorKind.TIMEOUT, Action.ESCALATE, "human", 1)
     assert findings({key: (40.0, 0.0)}) == []
     assert len(findings({key._replace(action=Action.SWITCH): (40.0, 0.0)})) == 1
+
+
+def test_a_path_that_is_not_there_makes_no_database(tmp_path: Path) -> None:
+    database = tmp_path / "btm.db"
+    result = CliRunner().invoke(cli, ["fit", str(tmp_path / "nosuch.jsonl"), "--db", str(database)])
+    assert isinstance(result.exception, TraceError)
+    assert not database.exists()
