@@ -32,15 +32,9 @@ class CallEvent(NamedTuple):
     ended_at: float
     latency_s: float | None = None
     arguments: str | None = None
-    served_by: str = ""
     attempts: tuple[Attempt, ...] = ()
     incidents: tuple[Incident, ...] = ()
     shapes: tuple[ShapeRow, ...] = ()
-
-    @property
-    def identity(self) -> tuple[str, str]:
-        """What makes a call the same call: conversation and call id."""
-        return self.call.conversation, self.call.call_id
 
 
 @dataclass(frozen=True, slots=True)

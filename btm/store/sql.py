@@ -145,11 +145,6 @@ class SqlStore:
             statement.on_conflict_do_update(index_elements=["key"], set_={"value": statement.excluded.value})
         )
 
-    def save_priors(self, priors: Priors) -> None:
-        """Keep fitted pooling strengths and top-level means."""
-        with self._transaction() as connection:
-            self._save_priors(connection, priors)
-
     def _save_priors(self, connection: Connection, priors: Priors) -> None:
         document = {
             "strengths": list(priors.strengths),

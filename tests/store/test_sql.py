@@ -254,7 +254,7 @@ def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
 
 def test_fitted_priors_are_kept(store: SqlStore, where: str | Path | None) -> None:
     priors = Priors((1.5, 2.5, 3.5), {("family", "transient", "retry", "1"): 0.4})
-    store.save_priors(priors)
+    store.add_learned((), priors=priors)
     assert store.load(NOW).priors == priors
 
 
