@@ -94,7 +94,9 @@ async def test_awaited_a_write_goes_on_after_its_limit_and_a_read_is_cancelled()
     model = ScriptedModel(script=[both, DONE])
     await create_agent(model, [charge, get_charge], middleware=[middleware]).ainvoke(ASK)
     assert {r[2]: r[1] for r in logged(memory)} == {"c1": "timeout", "c2": "timeout"}
-    await asyncio.sleep(0.15)
+    async with asyncio.timeout(30):
+        while not (written and cancelled and middleware.notes._late):
+            await asyncio.sleep(0.01)
     assert (written, cancelled) == (["o1"], ["o1"])
     [line] = next(iter(middleware.notes._late.values()))
     assert '"charged"' in line
