@@ -9,6 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from btm.cli.main import cli
+from btm.fallback import FallbackMap
+from btm.model import ToolCall
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -24,6 +26,13 @@ def test_every_relative_link_leads_to_a_file() -> None:
     targets = re.findall(r"\]\((?!https?://|#)([^)#]+)", README)
     assert targets
     assert [t for t in targets if not (ROOT / t).exists()] == []
+
+
+def test_the_map_is_one_that_loads_and_checks() -> None:
+    (text,) = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
+    fallback_map = FallbackMap.from_text(text, "README.md")
+    offers = fallback_map.candidates(ToolCall("get_order", {"order_id": "O1"}), None, {"user_id": "u1"})
+    assert [(offer.tool, offer.arguments) for offer in offers] == [("list_orders", {"user_id": "u1"})]
 
 
 def test_python_blocks_are_python() -> None:
