@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,9 +12,10 @@ from typing import BinaryIO
 
 import click
 import orjson
+from rich.console import Console
 
 from btm.cli.database import DEFAULT_DATABASE, open_existing
-from btm.cli.output import console, emit_json
+from btm.cli.output import console, emit_json, fail, progress_console
 from btm.cli.skipped import print_skipped, skipped_rows
 from btm.fallback import FallbackMap
 from btm.traces.conversation import Skipped
@@ -22,6 +24,7 @@ from btm.traces.reading import read_conversations
 from btm.traces.retelling import trajectory_of
 from btm.traces.stored import stored_events
 
+STDOUT = "-"
 _DUMP = orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS
 
 
@@ -30,7 +33,9 @@ def export() -> None:
     """Write logs as failure trajectories, or a database's calls as btm's own event log."""
 
 
-_out = click.option("-o", "--out", required=True, metavar="FILE.jsonl", help="The file to write.")
+_out = click.option(
+    "-o", "--out", required=True, metavar="FILE.jsonl", help="The file to write, or - for stdout."
+)
 _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
@@ -58,7 +63,7 @@ def trajectories(
     fallback_map = FallbackMap.load(map_name) if map_name else FallbackMap.empty()
     listener = Listener(fallback_map, now=time.time())
     written, skipped = 0, []
-    with _replacing(out) as file:
+    with _written(out, as_json) as file:
         for item in read_conversations(logs, format=form, strict=strict):
             if isinstance(item, Skipped):
                 skipped.append(item)
@@ -72,8 +77,9 @@ def trajectories(
     if as_json:
         emit_json({"written": written, "out": out, "skipped": skipped_rows(skipped)})
         return
-    console().print(f"{written:,} trajectories in {out}", markup=False)
-    print_skipped(skipped, len(skipped), console())
+    said = _remarks(out)
+    said.print(f"{written:,} trajectories in {out}", markup=False)
+    print_skipped(skipped, len(skipped), said)
 
 
 @export.command()
@@ -85,7 +91,7 @@ def events(database: str, out: str, as_json: bool) -> None:
     store = open_existing(database)
     written = 0
     try:
-        with _replacing(out) as file:
+        with _written(out, as_json) as file:
             for line in stored_events(store):
                 file.write(line)
                 written += 1
@@ -94,7 +100,25 @@ def events(database: str, out: str, as_json: bool) -> None:
     if as_json:
         emit_json({"written": written, "out": out})
     else:
-        console().print(f"{written:,} events in {out}", markup=False)
+        _remarks(out).print(f"{written:,} events in {out}", markup=False)
+
+
+def _remarks(out: str) -> Console:
+    """Where remarks go: not among the lines that are written to stdout."""
+    return progress_console() if out == STDOUT else console()
+
+
+@contextmanager
+def _written(out: str, as_json: bool) -> Iterator[BinaryIO]:
+    """Open what is to be written: a file that appears whole, or stdout."""
+    if out != STDOUT:
+        with _replacing(out) as file:
+            yield file
+    elif as_json:
+        fail("-o - and --json both want stdout; name a file for one of them")
+    else:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
 
 
 @contextmanager
