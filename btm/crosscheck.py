@@ -62,6 +62,8 @@ class SecondSources:
         self, call: ToolCall, outcome: Outcome, offers: list[_Offer], *, pending: bool
     ) -> list[Check]:
         """Return the checks, if there are any to be made and a policy requires them."""
+        if not offers:
+            return []
         situation = Situation(
             call,
             outcome,
@@ -70,7 +72,7 @@ class SecondSources:
             unchecked=tuple(dict.fromkeys(read.call.tool for read, _ in offers)),
             pending=pending,
         )
-        if not offers or not any(v.require is Action.VERIFY for v in self.policies.judge(situation)):
+        if not any(verdict.require is Action.VERIFY for verdict in self.policies.judge(situation)):
             return []
         return [
             Check(read, self._call(call, offer, number))

@@ -46,8 +46,7 @@ class Learned:
             found = trends(store.halves())
         finally:
             store.close()
-        scale = snapshot.decay.scale(max(now, snapshot.latest_at))
-        return cls(Evidence(snapshot.evidence), snapshot.priors, scale, found)
+        return cls(Evidence(snapshot.evidence), snapshot.priors, snapshot.scale(now), found)
 
     def belief(self, key: EvidenceKey) -> BetaPosterior:
         """Return the posterior of one key."""

@@ -36,8 +36,9 @@ def rows_of(database: str | Path) -> list[Row]:
     store = SqlStore(database)
     try:
         now = time.time()
-        scale = store.decay.scale(now)
-        return [(key, successes * scale, failures * scale) for key, successes, failures in store.evidence()]
+        snapshot = store.load(now)
+        scale = snapshot.scale(now)
+        return [(key, successes * scale, failures * scale) for key, successes, failures in snapshot.evidence]
     finally:
         store.close()
 

@@ -63,6 +63,10 @@ class Snapshot:
     recent_calls: tuple[tuple[str, float, bool], ...] = ()
     shapes: tuple[ShapeRow, ...] = ()
 
+    def scale(self, now: float) -> float:
+        """What evidence is multiplied by when it is read at ``now``; a clock that was set back cannot inflate it."""
+        return self.decay.scale(max(now, self.latest_at))
+
 
 class FittedConversation(NamedTuple):
     """A conversation of a log that was learned from. ``digest`` names its content, so that it is added once."""

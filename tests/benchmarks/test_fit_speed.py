@@ -19,18 +19,11 @@ from typing import Any
 import orjson
 import pytest
 from shared_data import shared
+from yardstick import FILES, parse_only
 
 from btm.posterior import Decay
 from btm.traces.fitting import Work, fit_logs
 
-FILES = [
-    "tau2/airline-qwen2.5-7b.json",
-    "tau2/airline-gpt-oss-120b.json",
-    "tau2/retail-gpt-4.1.json",
-    "tau1/airline-gpt-4o.json",
-    "intercode/sql-gpt-3.5.jsonl.gz",
-    "intercode/bash-gpt-4.jsonl.gz",
-]
 ROUNDS = 3
 LIMIT_RATIO = 45.0  # measured 5 to 25 times the parsing of the same file; the margin is for busy machines
 LIMIT_OVERHEAD = 1.35
@@ -54,16 +47,6 @@ def best(do: Callable[[], object]) -> float:
         do()
         times.append(time.process_time() - begun)
     return min(times)
-
-
-def parse_only(path: Path) -> None:
-    """The yardstick: the same file, opened, unpacked and parsed with nothing made of it."""
-    if path.suffix == ".gz":
-        with gzip.open(path) as lines:
-            for line in lines:
-                orjson.loads(line)
-    else:
-        orjson.loads(path.read_bytes())
 
 
 @pytest.mark.parametrize("name", FILES)

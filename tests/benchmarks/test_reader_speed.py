@@ -13,6 +13,7 @@ from pathlib import Path
 import orjson
 import pytest
 from shared_data import shared
+from yardstick import FILES, parse_only
 
 from btm.traces.reading import read_conversations
 
@@ -20,14 +21,6 @@ ROUNDS = 7
 LIMIT_RATIO = 5.0  # measured 2.4 to 3.5; the margin is for busy machines
 LIMIT_RSS_MB = 300
 BIG_MB = 256
-FILES = [
-    "tau2/airline-qwen2.5-7b.json",
-    "tau2/airline-gpt-oss-120b.json",
-    "tau2/retail-gpt-4.1.json",
-    "tau1/airline-gpt-4o.json",
-    "intercode/sql-gpt-3.5.jsonl.gz",
-    "intercode/bash-gpt-4.jsonl.gz",
-]
 
 
 def best(work: Callable[[], object]) -> float:
@@ -37,16 +30,6 @@ def best(work: Callable[[], object]) -> float:
         work()
         times.append(time.perf_counter() - start)
     return min(times)
-
-
-def parse_only(path: Path) -> None:
-    """The yardstick: the same file, opened, unpacked and parsed with nothing made of it."""
-    if path.suffix == ".gz":
-        with gzip.open(path) as lines:
-            for line in lines:
-                orjson.loads(line)
-    else:
-        orjson.loads(path.read_bytes())
 
 
 @pytest.mark.parametrize("name", FILES)
