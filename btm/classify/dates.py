@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime
+from functools import lru_cache
 
 _DAY = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
 _CLOCK = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}")
@@ -11,8 +12,11 @@ _CLOCK = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}")
 
 def is_impossible(value: object) -> bool:
     """Whether a text has the form of a date that no calendar has, such as 2026-02-30."""
-    if not isinstance(value, str) or len(value) > 40:
-        return False
+    return isinstance(value, str) and len(value) <= 40 and _is_impossible_text(value)
+
+
+@lru_cache(maxsize=4_096)
+def _is_impossible_text(value: str) -> bool:
     found = _DAY.match(value)
     if found is None or (len(value) > 10 and value[10] not in "T "):
         return False
@@ -31,7 +35,7 @@ def is_day(value: object) -> bool:
 def moment(value: object) -> float | None:
     """Return a time in epoch seconds; a day is its beginning, a time without a zone is UTC. None for anything else."""
     if isinstance(value, str):
-        return _text_moment(value)
+        return _text_moment(value.strip()[:40])
     if isinstance(value, int | float) and not isinstance(value, bool):
         if 9.4e8 < value < 4.2e9:  # 1999 to 2103
             return float(value)
@@ -49,8 +53,8 @@ def has_zone(value: object) -> bool:
     )
 
 
-def _text_moment(value: str) -> float | None:
-    text = value.strip()[:40]
+@lru_cache(maxsize=4_096)
+def _text_moment(text: str) -> float | None:
     if not _DAY.match(text):
         return None
     try:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from enum import Enum
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from btm.classify.finding import Finding, names
 from btm.classify.keys import snake
@@ -54,6 +55,9 @@ _SAYS_NONE = re.compile(
     r"|zero) (?:rows?|results?|records?|items|matches)|^\W{0,3}no (?:\w+ ){0,3}(?:results?|matches"
     r"|matching|records?|rows|entries|hits)\b)"
 )
+_LONGEST_NONE = 300
+_NO_LIST = frozenset({"[]", "()"})
+_NOTHING = _NO_LIST | {"{}", "null", "None"}
 _ZERO = re.compile(
     r"^(?:total|total_count|count|total_results|num_results|number_of_results|hits|numfound"
     r"|total_hits|result_count|row_count|rowcount)$"
@@ -64,30 +68,53 @@ def _found(reason: str, sure: float) -> Finding:
     return Finding(K.EMPTY_RESULT, "empty", reason, sure)
 
 
+class _Tool(NamedTuple):
+    """What a tool's name says about whether it brings something back, and whether nothing is good news from it."""
+
+    name: str
+    searches: bool
+    looks: bool
+    silent: bool
+    good_news: bool
+
+
+@lru_cache(maxsize=1_024)
+def _tool(last_part: str) -> _Tool:
+    name = snake(last_part)
+    return _Tool(
+        name,
+        searches=_SEARCHES.search(name) is not None,
+        looks=_LOOKS.search(name) is not None,
+        silent=_SILENT_TOOLS.search(name) is not None,
+        good_news=_GOOD_NEWS.search(name) is not None,
+    )
+
+
 def of_value(value: Any, call: ToolCall) -> Finding | None:
     """Return EMPTY_RESULT when a reading tool brought nothing back, None otherwise."""
     if call.effect is Effect.WRITE:
         return None
-    tool = snake(call.tool.rsplit("/", 1)[-1])
+    tool = _tool(call.tool.rsplit("/", 1)[-1][:64])
+    if tool.good_news:
+        return None
     if value is None or (isinstance(value, str) and (not value or value.isspace())):
-        if _SILENT_TOOLS.search(tool) or not _SEARCHES.search(tool) or _GOOD_NEWS.search(tool):
-            return None
-        return _found("nothing came back", 0.8)
+        return _found("nothing came back", 0.8) if tool.searches and not tool.silent else None
     if isinstance(value, str):
-        if len(value) <= 300 and _SAYS_NONE.search(value) and not _GOOD_NEWS.search(tool):
-            return _found("the text says that nothing was found", 0.85)
-        return (
-            _found("an empty list came back", 0.85)
-            if value.strip()
-            in (("[]", "()") if not _LOOKS.search(tool) else ("[]", "()", "{}", "null", "None"))
-            and not _GOOD_NEWS.search(tool)
-            else None
-        )
+        return _of_text(value, tool)
     if isinstance(value, list | tuple):
-        return None if value or _GOOD_NEWS.search(tool) else _found("an empty list came back", 0.95)
+        return None if value else _found("an empty list came back", 0.95)
     if isinstance(value, Mapping):
         return _of_mapping(value, tool)
     return None
+
+
+def _of_text(text: str, tool: _Tool) -> Finding | None:
+    if len(text) > _LONGEST_NONE:
+        return None
+    if _SAYS_NONE.search(text):
+        return _found("the text says that nothing was found", 0.85)
+    nothing = _NOTHING if tool.looks else _NO_LIST
+    return _found("an empty list came back", 0.85) if text.strip() in nothing else None
 
 
 def could_be_empty(value: Any) -> bool:
@@ -120,8 +147,8 @@ class _Field(Enum):
     NEUTRAL = 3  # counts, echoes of the question and the like
 
 
-def _of_mapping(body: Mapping[str, Any], tool: str, *, nested: bool = False) -> Finding | None:
-    if len(body) > _MOST_FIELDS or _GOOD_NEWS.search(tool):
+def _of_mapping(body: Mapping[str, Any], tool: _Tool, *, nested: bool = False) -> Finding | None:
+    if len(body) > _MOST_FIELDS:
         return None
     if not body:
         return _found("an empty object came back", 0.85)
@@ -136,7 +163,7 @@ def _of_mapping(body: Mapping[str, Any], tool: str, *, nested: bool = False) -> 
     return _found("the list that the answer is about is empty", 0.85) if empty else None
 
 
-def _field(name: str, value: Any, tool: str, nested: bool) -> _Field:
+def _field(name: str, value: Any, tool: _Tool, nested: bool) -> _Field:
     if value is None:
         return _Field.EMPTY if nested or name in _ANSWER_NAMES else _Field.NEUTRAL
     if isinstance(value, list | Mapping) and not value:
@@ -155,7 +182,7 @@ def _field(name: str, value: Any, tool: str, nested: bool) -> _Field:
     return _Field.NEUTRAL if name in _META else _Field.FOUND
 
 
-def _holds_answer(name: str, tool: str) -> bool:
-    if name in _COLLECTIONS or _SEARCHES.search(tool):
+def _holds_answer(name: str, tool: _Tool) -> bool:
+    if name in _COLLECTIONS or tool.searches:
         return True
-    return any(word in tool for word in (name, name.rstrip("s")) if len(word) > 2)
+    return any(word in tool.name for word in (name, name.rstrip("s")) if len(word) > 2)

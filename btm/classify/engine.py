@@ -139,9 +139,9 @@ def _explicit_text(text: str, call: ToolCall, now: float | None) -> tuple[Any, F
     if first in ("{", "["):
         value = _parsed(text)
         if value is not None:
-            if isinstance(value, Mapping):
-                bare = frameworks.unwrap(value)
-                if bare.is_error:
+            if type(value) is dict:
+                bare = None if frameworks.is_bare(value) else frameworks.unwrap(value)
+                if bare is not None and bare.is_error:
                     return value, bodies.of_failed_value(bare.value, call, now)
                 return value, bodies.of_mapping(value, call, now)
             return _explicit_list(value, call, now)

@@ -184,30 +184,15 @@ _SUMS = re.compile(
     r"|^exchange_rate$|(?:_pct|_percent|_percentage|_share)$"
     r"|temp\w*_[cf]$|_km$|^avg$|^average$|^mean$|^median$"
 )
-NEW = Role("", "", "", None, False, (), False)
-"""Stands in `KNOWN.get(name, NEW)` for a name that has not been looked at yet."""
-
-KNOWN: dict[object, Role | None] = {}
-"""Names that have been looked at; emptied when full, so that keys that are data cannot grow it without end."""
-
-_MOST = 8_192
 
 
 def role_of(name: object) -> Role | None:
     """Return what a field name may be a sign of, or None for most names, and for keys that are not text."""
-    found = KNOWN.get(name, NEW)
-    if found is not NEW:
-        return found
-    made = _look(name) if isinstance(name, str) else None
-    if not isinstance(name, str) or len(name) <= 64:
-        if len(KNOWN) >= _MOST:
-            KNOWN.clear()
-        KNOWN[name] = made
-    return made
+    return _look(snake(name)) if isinstance(name, str) else None
 
 
-def _look(name: str) -> Role | None:
-    low = snake(name)
+@lru_cache(maxsize=4_096)
+def _look(low: str) -> Role | None:
     role = Role(
         name=low,
         partial=next((sign for sign, pattern in _PARTIAL if pattern.search(low)), ""),

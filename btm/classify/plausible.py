@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from btm.classify import dates
@@ -53,11 +53,12 @@ def of_field(role: Role, key: str, value: Any, call: ToolCall) -> Finding | None
     return None
 
 
+WEEKDAY_NAMES = ("weekday", "day_of_week", "dayOfWeek")
+
+
 def weekday(body: Mapping[str, Any]) -> Finding | None:
     """Return a weekday that is not that of its date."""
-    said = next(
-        (body[k] for k in ("weekday", "day_of_week", "dayOfWeek") if isinstance(body.get(k), str)), None
-    )
+    said = next((body[k] for k in WEEKDAY_NAMES if isinstance(body.get(k), str)), None)
     day = body.get("date")
     if said is None or not dates.is_day(day) or said.lower() not in _WEEKDAYS:
         return None
@@ -76,6 +77,16 @@ Signs = list[tuple[Role, Any, Any]]
 """Fields of one mapping that may be a sign of something: their role, key and value."""
 
 
+_ENDINGS = ("", "_date", "_time", "_at")
+
+
+def can_be_ordered(roles: Iterable[Role], names: Collection[str]) -> bool:
+    """Whether a mapping with these field names (in snake_case) holds a pair that :func:`order` would compare."""
+    if "nights" in names or any(f"departure{e}" in names and f"arrival{e}" in names for e in _ENDINGS):
+        return True
+    return any(other in names for role in roles for other in role.partners)
+
+
 def order(signs: Signs, body: Mapping[Any, Any], call: ToolCall) -> Finding | None:
     """Return a pair that stands the wrong way round: check-out before check-in, a minimum above its maximum."""
     fields = {snake(key): value for key, value in body.items() if isinstance(key, str)}
@@ -90,7 +101,7 @@ def order(signs: Signs, body: Mapping[Any, Any], call: ToolCall) -> Finding | No
 
 def _travel(fields: Mapping[str, Any], tool: str) -> Finding | None:
     """A journey ends after it begins; a stay begins with the arrival."""
-    for ending in ("", "_date", "_time", "_at"):
+    for ending in _ENDINGS:
         left, came = f"departure{ending}", f"arrival{ending}"
         if left not in fields or came not in fields:
             continue

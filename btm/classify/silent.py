@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 from btm.classify import arithmetic, emptiness, expected, partial, plausible, stale, sums
 from btm.classify.expectations import Expectations
 from btm.classify.finding import Finding
-from btm.classify.keys import KNOWN, NEW, Role, role_of
+from btm.classify.forms import Form, form_of
 from btm.classify.shape import ShapeProfile
 from btm.model import ToolCall
 
@@ -17,6 +18,7 @@ _NODES, _DEPTH = 60, 4
 
 _FIELDS = 200
 _LIST_HEAD = 8
+_SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
 def find(
@@ -59,51 +61,43 @@ def _in_structure(value: Any, call: ToolCall, now: float | None) -> Finding | No
     for depth in range(_DEPTH):
         below: list[Any] = []
         for node in level:
-            if type(node) is not dict and not isinstance(node, Mapping):
+            kind = type(node)
+            if kind in _SCALARS:
+                continue
+            if kind is not dict and not isinstance(node, Mapping):
                 if isinstance(node, list | tuple):
-                    below.extend(node[:_LIST_HEAD])
+                    below += node[:_LIST_HEAD]
                 continue
             visited += 1
             if visited > _NODES:
                 return None
-            found = _in_mapping(node, call, now, depth, below)
-            if found is not None:
+            form = form_of(node)
+            if form.signs and (found := _of_signs(form, node, call, now, depth)) is not None:
                 return found
-        if not below:
-            return None
+            if depth == 0 and call.arguments and (found := plausible.echo(node, call)) is not None:
+                return found
+            below += _members(node)
         level = below
     return None
 
 
-def _in_mapping(
-    node: Mapping[Any, Any], call: ToolCall, now: float | None, depth: int, below: list[Any]
-) -> Finding | None:
-    signs: list[tuple[Role, Any, Any]] = []
-    for index, (key, value) in enumerate(node.items()):
-        if index >= _FIELDS:
-            break
-        role = KNOWN.get(key, NEW)
-        if role is NEW:
-            role = role_of(key)
-        if role is not None:
-            signs.append((role, key, value))
+def _members(node: Mapping[Any, Any]) -> list[Any]:
+    """Return what a mapping holds that may hold something in turn."""
+    members: list[Any] = []
+    for value in node.values() if len(node) <= _FIELDS else islice(node.values(), _FIELDS):
         kind = type(value)
-        if kind is list:
-            below.extend(value[:_LIST_HEAD])
-        elif kind is dict:
-            below.append(value)
-    if signs:
-        found = _of_signs(signs, node, call, now, depth)
-        if found is not None:
-            return found
-    return plausible.echo(node, call) if depth == 0 and call.arguments else None
+        if kind is dict:
+            members.append(value)
+        elif kind is list:
+            members += value[:_LIST_HEAD]
+    return members
 
 
 def _of_signs(
-    signs: list[tuple[Role, Any, Any]], node: Mapping[Any, Any], call: ToolCall, now: float | None, depth: int
+    form: Form, node: Mapping[Any, Any], call: ToolCall, now: float | None, depth: int
 ) -> Finding | None:
-    paired = calculated = False
-    for role, key, value in signs:
+    for role, key in form.signs:
+        value = node[key]
         found = partial.of_field(role, key, value, node, call) if role.partial and depth < 3 else None
         if found is None and role.stale and depth < 2:
             found = stale.of_field(role, key, value, node, call, now)
@@ -111,12 +105,13 @@ def _of_signs(
             found = plausible.of_field(role, key, value, call)
         if found is not None:
             return found
-        paired = paired or bool(role.partners) or role.name.startswith("arrival")
-        calculated = calculated or role.sums
-    found = plausible.order(signs, node, call) if paired else None
-    if found is None and calculated:
+    if not (form.ordered or form.summed or form.weekday):
+        return None
+    signs = [(role, key, node[key]) for role, key in form.signs]
+    found = plausible.order(signs, node, call) if form.ordered else None
+    if found is None and form.summed:
         found = sums.of_fields(signs, node, call)
-    return found or (plausible.weekday(node) if "date" in node else None)
+    return found or (plausible.weekday(node) if form.weekday else None)
 
 
 def computed(value: Any, call: ToolCall) -> Finding | None:

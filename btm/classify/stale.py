@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from btm.classify import dates
@@ -91,19 +92,24 @@ def _is_old_note(value: Any) -> bool:
 
 
 def _of_date(measured: bool, key: str, value: Any, call: ToolCall, now: float) -> Finding | None:
+    live, past = _time_of_tool(call.tool[:80])
+    if not live and (not measured or past):
+        return None
     at = dates.moment(value)
     if at is None:
         return None
     age = now - at - (DAY_S if dates.is_day(value) else 0.0)
-    if age <= LIVE_S or _was_asked_for(value, call):
-        return None
-    tool = call.tool[:80]
-    past = _PAST.search(tool) is not None
-    live = not past and _LIVE.search(tool) is not None
-    if not live and (not measured or past or age <= ANY_S):
+    if age <= (LIVE_S if live else ANY_S) or _was_asked_for(value, call):
         return None
     sure = 0.85 if measured and live else 0.75 if measured else 0.7
     return _found("date", f"{key} is {age / DAY_S:.1f} days before the call", sure)
+
+
+@lru_cache(maxsize=1_024)
+def _time_of_tool(tool: str) -> tuple[bool, bool]:
+    """Return whether a tool's name says that it tells of the present, and whether of the past."""
+    past = _PAST.search(tool) is not None
+    return not past and _LIVE.search(tool) is not None, past
 
 
 def _was_asked_for(value: Any, call: ToolCall) -> bool:

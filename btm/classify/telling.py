@@ -26,7 +26,7 @@ def is_quiet(body: Mapping[Any, Any]) -> bool:
 
 
 def _is_quiet_field(key: str, value: Any) -> bool:
-    if key in keys.WORDY:
+    if key in keys.WORDY and value is not None:
         return (
             type(value) is str
             and len(value) <= 40

@@ -8,13 +8,13 @@ its own module: Anthropic's content blocks, the items of the Responses API, Lang
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from hashlib import blake2b
+from hashlib import sha256
 from typing import Any
 
 from btm.traces import blocks, items, lc
 from btm.traces.conversation import Conversation, Skipped
 from btm.traces.layout import LISTS, SHARED_IDS, layout_of, messages_of
-from btm.traces.records import Log, Record, digest_of
+from btm.traces.records import DIGITS, Log, Record, digest_of
 from btm.traces.sample import Sample
 from btm.traces.scanner import Path
 from btm.traces.turns import Turns
@@ -75,7 +75,8 @@ def _message_a_record(log: Log, name: str) -> Iterator[Conversation | Skipped]:
 
     Calls and answers are held until the end of the log, the other messages are not.
     """
-    begun: dict[str, tuple[str, Turns, blake2b, float | None]] = {}
+    # The third is a hash object; the library has no public name for its type.
+    begun: dict[str, tuple[str, Turns, Any, float | None]] = {}
     for record in log.records():
         if isinstance(record, Skipped):
             yield record
@@ -85,19 +86,14 @@ def _message_a_record(log: Log, name: str) -> Iterator[Conversation | Skipped]:
             own = next((str(record.value[key]) for key in SHARED_IDS if record.value.get(key)), "")
             if own not in begun:
                 start = layout.start_in(record.value)
-                begun[own] = (
-                    record.place,
-                    Turns(own, start, own or log.name),
-                    blake2b(digest_size=16),
-                    start,
-                )
+                begun[own] = (record.place, Turns(own, start, own or log.name), sha256(), start)
             _, turns, content, _ = begun[own]
             content.update(record.raw + b"\n")
             read_messages(turns, [unwrapped(record.value)])
         except MALFORMED as error:
             yield Skipped(log.name, record.line, f"not a message: {type(error).__name__}: {error}")
     for own, (place, turns, content, start) in begun.items():
-        digest = content.hexdigest()
+        digest = content.hexdigest()[:DIGITS]
         conversation_id = own or digest
         yield Conversation(conversation_id, place, turns.batches(conversation_id), None, start, digest, name)
 

@@ -67,7 +67,7 @@ class Conversation(NamedTuple):
     """One conversation (task, trace, thread) of a log, its calls in the order in which they were made.
 
     ``source`` is ``file:line`` or ``file#index`` (of a JSON array, from 0), for people. ``digest`` names the raw
-    content (BLAKE2b, 32 hex digits): equal for the same conversation whatever its file is called and however it is
+    content (SHA-256, 32 hex digits of it): equal for the same conversation whatever its file is called and however it is
     compressed, so that it can be learned from once. ``reward`` is the log's own score, usually in [0, 1].
     ``started_at`` is in seconds since the epoch. ``format`` is the name of the reader. ``task`` is what the
     conversation is about, in the user's first words, where the log has them.

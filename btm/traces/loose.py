@@ -7,7 +7,6 @@ decided on in the light of an answer. Logs that name the turn are believed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import orjson
@@ -108,7 +107,7 @@ def _conversation(conversation_id: str, entries: list[list[Any]], name: str) -> 
     reports = {thing.call_id: thing.kind for thing in things if type(thing) is Report}
     rewards = [thing.reward for thing in things if type(thing) is Reward]
     digests = sorted({digest for _, _, digest, _ in entries})
-    digest = blake2b("".join(digests).encode(), digest_size=16).hexdigest()
+    digest = digest_of("".join(digests).encode())
     started_at = next((call.start for call in calls if call.start is not None), None)
     turns = Turns(conversation_id, started_at, digest[:8])
     for call, joins in zip(calls, _joins(calls), strict=True):
