@@ -155,9 +155,14 @@ def _explicit_text(text: str, call: ToolCall, now: float | None) -> tuple[Any, F
     noise = markup.of_noise(text, call.tool)
     if noise is not None:
         return text, noise
-    if not hints.any_in(text):
+    if _are_printed_rows(text) or not hints.any_in(text):
         return text, None
     return text, plain.of_plain_text(text, call.tool, writes=call.effect is Effect.WRITE)
+
+
+def _are_printed_rows(text: str) -> bool:
+    """Whether a text is rows of a database as Python prints them: whatever words they hold, they are what was found."""
+    return text.startswith("[(") and text.endswith(")]")
 
 
 def _explicit_repr(text: str, call: ToolCall, now: float | None) -> Finding | None:

@@ -120,15 +120,21 @@ def teach(
     conversations: Iterable[Conversation | Skipped],
     decay: Decay,
     fitted_before: Container[str] = frozenset(),
+    fitted_here: Container[str] = frozenset(),
     *,
     keep: bool = False,
 ) -> Fit:
-    """Learn from conversations as :func:`fit` does, with a listener that is used for others too."""
+    """Learn from conversations as :func:`fit` does, with a listener that is used for others too.
+
+    ``fitted_here`` are digests of other parts of the same work, to be left out like those in ``fitted_before``.
+    """
     done = Fit()
     for item in conversations:
         if isinstance(item, Skipped):
             done.skip(item)
-        elif item.digest and (item.digest in fitted_before or item.digest in done.fitted):
+        elif (digest := item.digest) and (
+            digest in fitted_before or digest in fitted_here or digest in done.fitted
+        ):
             done.already_fitted += 1
         else:
             done.add(item, listener.listen(item), decay, keep=keep)

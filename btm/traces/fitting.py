@@ -65,18 +65,8 @@ class Work:
 
     def do(self, conversations: Iterable[Conversation | Skipped], repeated: Container[str] = ()) -> Fit:
         """Learn from conversations other than those that were fitted before or are ``repeated``."""
-        before = self.fitted_before if not repeated else _Either(self.fitted_before, repeated)
-        return teach(_listener(self.map_name, self.now), conversations, self.decay, before, keep=self.keep)
-
-
-class _Either:
-    """What is in one container or the other."""
-
-    def __init__(self, *containers: Container[str]) -> None:
-        self._containers = containers
-
-    def __contains__(self, digest: object) -> bool:
-        return any(digest in container for container in self._containers)
+        listener = _listener(self.map_name, self.now)
+        return teach(listener, conversations, self.decay, self.fitted_before, repeated, keep=self.keep)
 
 
 @lru_cache(maxsize=1)

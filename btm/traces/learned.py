@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from btm.store import FittedConversation
 
@@ -40,10 +40,17 @@ class LearnedFrom:
         self._place.append(place)
         self._calls.append(calls)
 
-    def extend(self, others: Iterable[FittedConversation]) -> None:
-        """Add every conversation of ``others``."""
-        for digest, source, calls in others:
-            self.add(digest, source, calls)
+    def extend(self, other: LearnedFrom) -> None:
+        """Add every conversation of another list."""
+        own = [self._files.setdefault(file, len(self._files)) for file in other._files]
+        for digest, file, place, calls in zip(
+            other._digests, other._file, other._place, other._calls, strict=True
+        ):
+            if digest not in self._digests:
+                self._digests[digest] = None
+                self._file.append(own[file])
+                self._place.append(place)
+                self._calls.append(calls)
 
 
 def _split(source: str) -> tuple[str, int]:

@@ -22,6 +22,7 @@ from btm.outcomes import outcome_of
 from btm.safe import canonical, fingerprint
 from btm.traces.conversation import NO_RESULT, Conversation, RecordedCall
 from btm.traces.eventlog import NAME as EVENTS
+from btm.traces.turns import made_call
 
 _DATED = 86_400.0 * 365
 """Seconds since the epoch from which on a time is one: calls without a time are counted up from 0 by the readers."""
@@ -62,7 +63,7 @@ class Listener:
         self._relations = MapRelations(fallback_map)
         self._now = now
         self._effects: dict[str, Effect] = {}
-        self._known: dict[tuple[str, bytes, str], Outcome] = {}
+        self._known: dict[tuple[str, bytes, str, bool], Outcome] = {}
 
     def listen(self, conversation: Conversation) -> Told:
         """Return what a conversation teaches."""
@@ -104,31 +105,37 @@ class Listener:
             return call
         if at < _DATED:
             at += started
-        # Made directly: dataclasses.replace takes four times as long, and this is done for every call of a log.
-        return ToolCall(call.tool, call.arguments, effect, conversation, call.call_id, at, call.intent)
+        return made_call(call.tool, call.arguments, effect, conversation, call.call_id, at, call.intent)
 
     def _outcome(self, call: ToolCall, recorded: RecordedCall) -> Outcome:
         if recorded.outcome is not None:
             return recorded.outcome
-        result: Any = None if recorded.result is NO_RESULT else recorded.result
-        if recorded.is_error:
-            result = ToolResult(recorded.error_type if result is None else result, is_error=True)
-        elif recorded.result is NO_RESULT:  # the log says that it ended well, and not what it gave
-            return SUCCESS
-        elif type(result) is str and len(result) <= _SHORT and not _TELLS_TIME.search(result):
-            return self._known_outcome(call, result)
-        return outcome_of(call, result, None, self._map, now=call.at)
+        result: Any = recorded.result
+        failed = bool(recorded.is_error)
+        if result is NO_RESULT:
+            if not failed:  # the log says that it ended well, and not what it gave
+                return SUCCESS
+            result = None
+        if failed and result is None:
+            result = recorded.error_type
+        if type(result) is str and len(result) <= _SHORT and not _TELLS_TIME.search(result):
+            return self._known_outcome(call, result, failed)
+        return self._classified(call, result, failed)
 
-    def _known_outcome(self, call: ToolCall, text: str) -> Outcome:
+    def _known_outcome(self, call: ToolCall, text: str, failed: bool) -> Outcome:
         """Classify a short answer, unless it was classified before: the logs of agents are full of the same ones."""
         about = b"" if _stands_alone(text, call.arguments) else canonical(call.arguments)
-        key = (call.tool, about, text)
+        key = (call.tool, about, text, failed)
         outcome = self._known.get(key)
         if outcome is None:
             if len(self._known) >= _MAX_KNOWN:
                 self._known.clear()
-            outcome = self._known[key] = outcome_of(call, text, None, self._map, now=call.at)
+            outcome = self._known[key] = self._classified(call, text, failed)
         return outcome
+
+    def _classified(self, call: ToolCall, result: Any, failed: bool) -> Outcome:
+        given = ToolResult(result, is_error=True) if failed else result
+        return outcome_of(call, given, None, self._map, now=call.at)
 
     def _track(
         self, name: str, turns: Iterable[tuple[Heard, ...]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
@@ -19,6 +20,27 @@ _SLOTS = {field.name: getattr(ToolCall, field.name).__set__ for field in fields(
 _set_tool, _set_arguments, _set_effect = _SLOTS["tool"], _SLOTS["arguments"], _SLOTS["effect"]
 _set_conversation, _set_call_id = _SLOTS["conversation"], _SLOTS["call_id"]
 _set_at, _set_intent = _SLOTS["at"], _SLOTS["intent"]
+
+
+def made_call(
+    tool: str,
+    arguments: Mapping[str, Any],
+    effect: Effect,
+    conversation: str,
+    call_id: str,
+    at: float,
+    intent: str | None,
+) -> ToolCall:
+    """Return a ToolCall as its constructor would: what is done for every call of a log."""
+    call = _new(ToolCall)
+    _set_tool(call, tool)
+    _set_arguments(call, arguments)
+    _set_effect(call, effect)
+    _set_conversation(call, conversation)
+    _set_call_id(call, call_id)
+    _set_at(call, at)
+    _set_intent(call, intent)
+    return call
 
 
 class Turns:
@@ -65,14 +87,7 @@ class Turns:
         unique = name if name and name not in by_id else f"{name or self._prefix}#{self._count}"
         self._count += 1
         self._at = at = self._at + 1.0 if at is None else at
-        call = _new(ToolCall)
-        _set_tool(call, tool)
-        _set_arguments(call, arguments)
-        _set_effect(call, effect)
-        _set_conversation(call, self._conversation)
-        _set_call_id(call, unique)
-        _set_at(call, at)
-        _set_intent(call, intent)
+        call = made_call(tool, arguments, effect, self._conversation, unique, at, intent)
         slot = [call, NO_RESULT, None, None, None, None]
         by_id[name] = slot
         if unique is not name:
