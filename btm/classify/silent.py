@@ -76,7 +76,8 @@ def _in_structure(value: Any, call: ToolCall, now: float | None) -> Finding | No
                 return found
             if depth == 0 and call.arguments and (found := plausible.echo(node, call)) is not None:
                 return found
-            below += _members(node)
+            if depth < _DEPTH - 1:
+                below += _members(node)
         level = below
     return None
 

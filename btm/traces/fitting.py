@@ -2,8 +2,8 @@
 
 Evidence is a sum over conversations, so the work is cut into parts that any process can do, and the sums are added
 up in the order of the parts. The records of a log in which each is a conversation are cut out unread and parsed by
-the workers; where conversations are mixed (spans, runs, events) they have to be brought together first, and whole
-conversations are handed out.
+the workers; where conversations are mixed (spans, runs, events) the parent gathers what belongs together, and the
+workers make conversations of it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from btm.errors import TraceError
 from btm.fallback import FallbackMap
@@ -29,28 +29,30 @@ from btm.traces.fit import Fit, teach
 from btm.traces.formats import named_reader
 from btm.traces.learned import LearnedFrom
 from btm.traces.listening import Listener
+from btm.traces.loose import Gathered, put_in_order
 from btm.traces.reading import logs_to_read, opened, read_conversations
 from btm.traces.records import Excerpt, Piece
 from btm.traces.source import LogFile, Watch
 
 _PART_BYTES = 512 << 10
 _PART_CONVERSATIONS = 256
+_Item = TypeVar("_Item")
 _WAITING = 3  # parts in hand for each worker: enough that none has to wait, few enough to stay small
 
 
 class _Part(NamedTuple):
-    """A part of the work: pieces of one log and the name of their reader, or conversations that are read already."""
+    """A part of the work: pieces of one log and the name of their reader, or conversations that have been read."""
 
     log: str = ""
     reader: str = ""
     pieces: tuple[Piece | Skipped, ...] = ()
-    conversations: tuple[Conversation | Skipped, ...] = ()
+    conversations: tuple[Conversation | Gathered | Skipped, ...] = ()
 
     def read(self) -> Iterator[Conversation | Skipped]:
         """Give the part's conversations."""
         if not self.reader:
-            return iter(self.conversations)
-        return named_reader(self.reader).read(Excerpt(self.log, self.pieces))
+            return put_in_order(self.conversations)
+        return put_in_order(named_reader(self.reader).read(Excerpt(self.log, self.pieces)))
 
 
 @dataclass(frozen=True)
@@ -123,8 +125,8 @@ def _parts_done(
             yield work.do(part.read(), repeated) if repeated else done
 
 
-def _batches(conversations: Iterator[Conversation | Skipped]) -> Iterator[tuple[Conversation | Skipped, ...]]:
-    some: list[Conversation | Skipped] = []
+def _batches(conversations: Iterator[_Item]) -> Iterator[tuple[_Item, ...]]:
+    some: list[_Item] = []
     for conversation in conversations:
         some.append(conversation)
         if len(some) >= _PART_CONVERSATIONS:

@@ -9,6 +9,7 @@ from typing import Protocol
 from btm.errors import TraceError, UnknownFormatError, nearest
 from btm.safe import redact
 from btm.traces.conversation import Conversation, Skipped
+from btm.traces.loose import Gathered
 from btm.traces.readers import (
     anthropic,
     events,
@@ -41,8 +42,8 @@ class Reader(Protocol):
     def apart(self, sample: Sample) -> Path | None:
         """Where the records lie that are a conversation each; None where conversations are mixed."""
 
-    def read(self, log: Log) -> Iterator[Conversation | Skipped]:
-        """Read the log's conversations."""
+    def read(self, log: Log) -> Iterator[Conversation | Gathered | Skipped]:
+        """Read the log's conversations, those of mixed ones as far as they can be gathered."""
 
 
 # The particular before the general: a tau2 simulation is also a chat log, an OpenInference span also a span.

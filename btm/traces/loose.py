@@ -69,9 +69,18 @@ Loose = LooseCall | Report | Reward
 _KINDS: tuple[type[Any], ...] = (LooseCall, Report, Reward)
 
 
-def conversations(
+class Gathered(NamedTuple):
+    """All that a log says about one conversation, not put in order yet: that can be left to another process."""
+
+    log: str
+    format: str
+    conversation: str
+    records: tuple[bytes, ...]
+
+
+def gather(
     log: Log, name: str, parse: Callable[[Any], Iterable[Loose]], path: Path = ()
-) -> Iterator[Conversation | Skipped]:
+) -> Iterator[Gathered | Skipped]:
     """Read a log whose records ``parse`` turns into what they say about conversations."""
     with Groups() as groups:
         for record in log.records(path):
@@ -85,10 +94,20 @@ def conversations(
                     log.name, record.line, f"not a record of {name}: {type(error).__name__}: {error}"
                 )
         for key, records in groups:
-            try:
-                yield _conversation(key, [orjson.loads(record) for record in records], name)
-            except MALFORMED as error:
-                yield Skipped(log.name, 0, f"conversation {redact(key)}: {type(error).__name__}: {error}")
+            yield Gathered(log.name, name, key, tuple(records))
+
+
+def put_in_order(items: Iterable[Conversation | Gathered | Skipped]) -> Iterator[Conversation | Skipped]:
+    """Make conversations of what was gathered; everything else is passed on."""
+    for item in items:
+        if type(item) is not Gathered:
+            yield item  # type: ignore[misc] # it is none
+            continue
+        log, name, key, records = item
+        try:
+            yield _conversation(key, [orjson.loads(record) for record in records], name)
+        except MALFORMED as error:
+            yield Skipped(log, 0, f"conversation {redact(key)}: {type(error).__name__}: {error}")
 
 
 def _keep(groups: Groups, record: Record, parse: Callable[[Any], Iterable[Loose]]) -> None:

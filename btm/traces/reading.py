@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from btm.errors import TraceError
 from btm.traces.conversation import Conversation, Skipped
 from btm.traces.formats import Reader, named_reader, reader_for
+from btm.traces.loose import put_in_order
 from btm.traces.records import Log
 from btm.traces.source import STDIN, ByteStream, LogFile, Watch, find_logs, open_log
 
@@ -70,7 +71,7 @@ def _read_one(log: LogFile, name: str | None, watch: Watch | None) -> Iterator[C
             yield found
         elif found is not None:
             reader, opened_log = found
-            yield from reader.read(opened_log)
+            yield from put_in_order(reader.read(opened_log))
 
 
 @contextmanager

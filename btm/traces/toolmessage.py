@@ -14,6 +14,8 @@ def answer_in(value: Any) -> tuple[Any, bool | None, str]:
     A tool message says with ``status: "error"`` that an error was caught and handed to the model; around it the run
     or span looks like a success. Anything else is its own content.
     """
+    if type(value) is str and '"content"' not in value:
+        return value, None, ""
     message = parsed_json(value)
     if not isinstance(message, dict):
         return value, None, ""

@@ -209,6 +209,11 @@ def test_conversations_that_were_learned_from_keep_their_names_and_places() -> N
     assert "d3" in found
     assert "d99" not in found
     assert len(found) == len(sources)
+    more = LearnedFrom()
+    more.add("first", "a.jsonl:1", 1)
+    more.extend(found)
+    more.extend(found)
+    assert [f.source for f in more] == ["a.jsonl:1", *sources]
 
 
 @pytest.mark.parametrize(
@@ -223,6 +228,15 @@ def test_an_answer_that_was_heard_before_comes_to_what_it_comes_to_on_its_own(na
                 alone = Conversation("c", "log:1", ((answer._replace(call=call),),))
                 ((_, again),) = fresh.listen(alone).outcomes
                 assert again == outcome
+
+
+def test_the_same_words_count_as_an_error_only_where_the_log_marks_them_as_one() -> None:
+    words = "The order was shipped on Monday."
+    plain = recorded(1, "get_order", words, order_id="O1")
+    marked = recorded(2, "get_order", words, order_id="O1")._replace(is_error=True)
+    listener = Listener(MAP, now=1.0)
+    told = [listener.listen(conversation((answer,))) for answer in (plain, marked, plain, marked)]
+    assert [outcome.ok for one in told for _, outcome in one.outcomes] == [True, False, True, False]
 
 
 def conversations(path: Any) -> Iterator[Conversation]:

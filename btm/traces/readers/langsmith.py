@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from btm.traces import loose
-from btm.traces.conversation import NO_RESULT, Conversation, Skipped
-from btm.traces.loose import LooseCall
+from btm.traces.conversation import NO_RESULT, Skipped
+from btm.traces.loose import Gathered, LooseCall
 from btm.traces.records import Log
 from btm.traces.sample import Sample
 from btm.traces.toolmessage import answer_in
@@ -34,9 +34,9 @@ def apart(sample: Sample) -> None:
     """Conversations are mixed in these logs."""
 
 
-def read(log: Log) -> Iterator[Conversation | Skipped]:
+def read(log: Log) -> Iterator[Gathered | Skipped]:
     """Read the traces as conversations."""
-    return loose.conversations(log, NAME, parse, ("runs",) if "runs" in log.sample.keys else ())
+    return loose.gather(log, NAME, parse, ("runs",) if "runs" in log.sample.keys else ())
 
 
 def parse(record: Any) -> Iterator[LooseCall]:
