@@ -19,6 +19,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain, islice
 from typing import NamedTuple, TypeVar
 
 from btm.errors import TraceError
@@ -125,15 +126,10 @@ def _parts_done(
             yield work.do(part.read(), repeated) if repeated else done
 
 
-def _batches(conversations: Iterator[_Item]) -> Iterator[tuple[_Item, ...]]:
-    some: list[_Item] = []
-    for conversation in conversations:
-        some.append(conversation)
-        if len(some) >= _PART_CONVERSATIONS:
-            yield tuple(some)
-            some.clear()
-    if some:
-        yield tuple(some)
+def _batches(items: Iterator[_Item]) -> Iterator[Iterator[_Item]]:
+    """Give the items in runs, each of which has to be used up before the next: no more than one is held at a time."""
+    for first in items:
+        yield chain((first,), islice(items, _PART_CONVERSATIONS - 1))
 
 
 def _parts(logs: Iterable[LogFile], name: str | None, watch: Watch | None) -> Iterator[_Part]:
@@ -147,7 +143,7 @@ def _parts(logs: Iterable[LogFile], name: str | None, watch: Watch | None) -> It
                 path = reader.apart(opened_log.sample)
                 if path is None:
                     for some in _batches(reader.read(opened_log)):
-                        yield _Part(conversations=some)
+                        yield _Part(conversations=tuple(some))
                 else:
                     yield from _excerpts(log.path, reader.NAME, opened_log.pieces(path))
 
