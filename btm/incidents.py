@@ -23,9 +23,10 @@ The rules of attribution:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
+from btm.attribution import Match, OpenIncident, Ticket, answered_by, closest
 from btm.model import (
     Action,
     Attempt,
@@ -38,35 +39,13 @@ from btm.model import (
 )
 from btm.relations import Relations
 
+__all__ = ["PATIENCE", "ConversationTracker", "Observation", "Ticket"]
+
 PATIENCE = 20
 """Calls after its latest attempt for which an incident stays open; those made in parallel with it do not count."""
 
 _MAX_ATTEMPTS = 32  # kept of one incident: an agent in a loop must not fill the memory
 _MAX_FINGERPRINTS = 64
-
-_PRIORITY = (Action.RETRY, Action.REPAIR, Action.VERIFY, Action.SWITCH, Action.REVISE)
-
-
-class Match(NamedTuple):
-    """A call as an attempt on an incident.
-
-    ``unsure`` says that a substitute which changes things failed and may have done so all the same; ``guessed`` that
-    only the order of calls speaks for the match, not the map.
-    """
-
-    action: Action
-    target: str = ""
-    unsure: bool = False
-    guessed: bool = False
-
-
-class Ticket(NamedTuple):
-    """A call that has begun: its fingerprint, its place in the order, and the incidents open at that moment."""
-
-    call: ToolCall
-    fingerprint: str
-    sequence: int
-    eligible: frozenset[str]
 
 
 class Observation(NamedTuple):
@@ -91,24 +70,13 @@ class _Ending(NamedTuple):
     result: Any
 
 
-@dataclass(slots=True)
-class _Open:
-    """The tracker's own notes about an open incident."""
-
-    incident: Incident
-    fingerprints: dict[str, None] = field(default_factory=dict)  # of the calls that failed, oldest first
-    repaired_by: str = ""
-    latest: int = 0  # the number of the call begun last when something was last done about it
-    until: int = 0  # the number of the call with which it has had its time
-
-
 class ConversationTracker:
     """Follows the calls of one conversation. Not thread-safe: its owner holds the lock."""
 
     def __init__(self, conversation: str, relations: Relations) -> None:
         self.conversation = conversation
         self._relations = relations
-        self._open: dict[str, _Open] = {}
+        self._open: dict[str, OpenIncident] = {}
         self._sequence = 0
 
     @property
@@ -137,7 +105,7 @@ class ConversationTracker:
         Other arguments (a revise) or the mere order of calls say too little about a call that was not made yet.
         """
         ticket = Ticket(call, fingerprint, self._sequence + 1, frozenset(self._open))
-        found = self._best(ticket, ok=False)
+        found = closest(ticket, False, self._open, self._relations)
         if found is None or found[1].action is Action.REVISE or found[1].guessed:
             return None
         return found[0].incident, found[1].action
@@ -158,7 +126,7 @@ class ConversationTracker:
         closed = list(self._expire(ticket.sequence, at))
         if outcome.ok and self._relations.escalates(ticket.call.tool):
             return self._escalated(ending, closed)
-        answered = self._answered(ticket, outcome.ok)
+        answered = answered_by(ticket, outcome.ok, self._open, self._relations)
         attempts: list[Attempt] = []
         for note, match in answered:
             attempt = self._attempt(note, match, ending)
@@ -186,52 +154,9 @@ class ConversationTracker:
             closed += self._close(next(iter(self._open.values())), IncidentState.ABANDONED, at)
         return tuple(closed)
 
-    # -- attribution --------------------------------------------------------------------------------------------
+    # -- attempts -----------------------------------------------------------------------------------------------
 
-    def _answered(self, ticket: Ticket, ok: bool) -> list[tuple[_Open, Match]]:
-        """Return the incident this call answers, then those above it that it answers too."""
-        best = self._best(ticket, ok)
-        if best is None:
-            return []
-        found = [best]
-        parent = self._open.get(best[0].incident.parent_id)
-        while parent is not None:
-            match = self._match(parent, ticket, ok)
-            if match is not None:
-                found.append((parent, match))
-            parent = self._open.get(parent.incident.parent_id)
-        return found
-
-    def _best(self, ticket: Ticket, ok: bool) -> tuple[_Open, Match] | None:
-        """Return the closest match among the incidents that were open when the call began, the newest of equals."""
-        matches = (
-            (note, match)
-            for incident_id, note in reversed(self._open.items())
-            if incident_id in ticket.eligible and (match := self._match(note, ticket, ok)) is not None
-        )
-        return min(matches, key=lambda found: _PRIORITY.index(found[1].action), default=None)
-
-    def _match(self, note: _Open, ticket: Ticket, ok: bool) -> Match | None:
-        incident, call = note.incident, ticket.call
-        if call.tool == incident.tool:
-            if ticket.fingerprint in note.fingerprints:
-                return Match(Action.REPAIR, note.repaired_by) if note.repaired_by else Match(Action.RETRY)
-            return Match(Action.REVISE) if incident.kind.arguments_at_fault else None
-        if incident.outcome.ambiguous and self._relations.verifies(incident.call, call):
-            return Match(Action.VERIFY, call.tool)
-        stand_in = self._relations.stands_in(incident.call, call)
-        if stand_in is not None:
-            if ok and not stand_in.complete:
-                return None  # the first of two calls in a row only counts when it fails: then the substitute failed
-            return Match(Action.SWITCH, stand_in.target, unsure=stand_in.underway)
-        if self._relations.repairs(incident.call, call):
-            return None if ok else Match(Action.REPAIR, call.tool)
-        if self._relations.knows(incident.tool) or call.effect is not incident.call.effect:
-            return None
-        is_next = ticket.sequence == note.latest + 1
-        return Match(Action.SWITCH, call.tool, guessed=True) if is_next else None
-
-    def _attempt(self, note: _Open, match: Match, ending: _Ending) -> Attempt:
+    def _attempt(self, note: OpenIncident, match: Match, ending: _Ending) -> Attempt:
         incident, outcome, (action, target, *_) = note.incident, ending.outcome, match
         key = EvidenceKey(incident.tool, incident.kind, action, target, incident.next_ordinal(action, target))
         attempt = Attempt(
@@ -246,7 +171,7 @@ class ConversationTracker:
         self._renew(note, ending.ticket)
         return attempt
 
-    def _settle(self, note: _Open, match: Match, ending: _Ending, attempt: Attempt) -> list[Incident]:
+    def _settle(self, note: OpenIncident, match: Match, ending: _Ending, attempt: Attempt) -> list[Incident]:
         """Apply an attempt and its outcome to its incident; return what that closes."""
         outcome, call, incident = ending.outcome, ending.ticket.call, note.incident
         attempts = (*incident.attempts[1 - _MAX_ATTEMPTS :], attempt)
@@ -266,7 +191,7 @@ class ConversationTracker:
         note.incident = replace(incident, attempts=attempts, happened=happened)
         return self._fulfilled(note, ending.at) if happened else []
 
-    def _fulfilled(self, note: _Open, at: float) -> list[Incident]:
+    def _fulfilled(self, note: OpenIncident, at: float) -> list[Incident]:
         """Close an incident whose write turned out to have happened, and those that it was a substitute for."""
         closed = self._close(note, IncidentState.RESOLVED, at)
         above = self._open.get(note.incident.parent_id)
@@ -276,14 +201,14 @@ class ConversationTracker:
 
     # -- opening and closing ------------------------------------------------------------------------------------
 
-    def _note_of(self, fingerprint: str, tool: str) -> _Open | None:
+    def _note_of(self, fingerprint: str, tool: str) -> OpenIncident | None:
         for note in reversed(self._open.values()):
             if note.incident.tool == tool and fingerprint in note.fingerprints:
                 return note
         return None
 
     def _failed_again(
-        self, note: _Open, ticket: Ticket, outcome: Outcome, attempts: tuple[Attempt, ...]
+        self, note: OpenIncident, ticket: Ticket, outcome: Outcome, attempts: tuple[Attempt, ...]
     ) -> None:
         """Take in a further failure of the failed tool itself."""
         assert outcome.kind is not None  # noqa: S101 - only failures come here
@@ -303,7 +228,7 @@ class ConversationTracker:
         )
         note.incident = _in_doubt(latest) if unsure else latest
 
-    def _join_or_open(self, ticket: Ticket, outcome: Outcome, at: float, parent: str) -> _Open:
+    def _join_or_open(self, ticket: Ticket, outcome: Outcome, at: float, parent: str) -> OpenIncident:
         """Open an incident, unless the same call already failed in parallel: then it is the same one."""
         assert outcome.kind is not None  # noqa: S101 - only failures open incidents
         note = self._note_of(ticket.fingerprint, ticket.call.tool)
@@ -319,12 +244,12 @@ class ConversationTracker:
             opened_at=at,
             parent_id=parent,
         )
-        note = _Open(incident, {ticket.fingerprint: None})
+        note = OpenIncident(incident, {ticket.fingerprint: None})
         self._renew(note, ticket)
         self._open[incident.incident_id] = note
         return note
 
-    def _renew(self, note: _Open, ticket: Ticket) -> None:
+    def _renew(self, note: OpenIncident, ticket: Ticket) -> None:
         """Give an incident its time from now on. What ran beside this call is answered in turn, and takes time too."""
         begun = self._sequence - ticket.sequence
         answered = sum(1 for other in self._open.values() if other.latest >= ticket.sequence)
@@ -358,7 +283,7 @@ class ConversationTracker:
         return Observation(attempts, closed=tuple(closed))
 
     def _close(
-        self, note: _Open, state: IncidentState, at: float, attempts: tuple[Attempt, ...] | None = None
+        self, note: OpenIncident, state: IncidentState, at: float, attempts: tuple[Attempt, ...] | None = None
     ) -> list[Incident]:
         """Close an incident, and with it those of substitutes that had failed while standing in for it."""
         attempts = note.incident.attempts if attempts is None else attempts
