@@ -37,6 +37,7 @@ _UNIT = {
     "horas": 3600.0, "heure": 3600.0, "heures": 3600.0, "小时": 3600.0, "時間": 3600.0,
     "d": 86400.0, "day": 86400.0, "days": 86400.0,
 }  # fmt: skip
+_DIGIT = re.compile(r"\d")
 _AMOUNT = r"\d{1,9}(?:\.\d{1,9})?"
 _PIECE = re.compile(rf"({_AMOUNT})\s?([a-z]{{1,12}}|秒|分钟|分|小时|時間)")
 _SHORT_UNIT = r"(?:ms|[hms]|min(?:ute)?s?|sec(?:ond)?s?|hours?)"
@@ -119,6 +120,8 @@ def _sane(seconds: float) -> float | None:
 
 def in_text(text: str) -> float | None:
     """Return the wait that a sentence asks for: "try again in 1m30s", "retry after 12 seconds", "请在 30 秒后重试"."""
+    if _DIGIT.search(text) is None:
+        return None
     low = text.lower()
     if not any(cue in low for cue in _CUES):
         return None

@@ -63,7 +63,7 @@ _REFINED: dict[int, frozenset[K]] = {
     503: frozenset({K.RATE_LIMIT, K.QUOTA_EXHAUSTED}),
 }
 
-_DIGITS = re.compile(r"[45]\d\d")
+_DIGITS = re.compile(r"(?<![\d_])[45]\d\d(?!\w)")  # the cheap test that most texts fail: ids hold digits, too
 _SIGN = re.compile(
     r"(?:\bstatus(?:[ _]?code)?|\bhttp(?:/\d(?:\.\d)?)?(?: ?error| status)?!?|\berror(?: code)?"
     r"|\breturned(?: error)?"

@@ -81,6 +81,7 @@ def _index() -> dict[str, tuple[int, ...]]:
 
 
 _BY_WORD = _index()
+_TRIGGERS = frozenset(_BY_WORD)
 
 
 @cache
@@ -96,8 +97,9 @@ def trim(text: str) -> str:
 
 def _words(low: str) -> set[str]:
     words = set(_WORD.findall(low))
-    for word in [w for w in words if not w.isalnum()]:
-        words.update(_JOINT.split(word))
+    if _JOINT.search(low):
+        for word in [w for w in words if not w.isalnum()]:
+            words.update(_JOINT.split(word))
     return words
 
 
@@ -113,10 +115,8 @@ def european_phrase_in(low: str) -> Finding | None:
 
 def _candidates(low: str) -> set[int]:
     positions: set[int] = set()
-    for word in _words(low):
-        found = _BY_WORD.get(word)
-        if found:
-            positions.update(found)
+    for word in _TRIGGERS.intersection(_words(low)):
+        positions.update(_BY_WORD[word])
     return positions
 
 
