@@ -6,33 +6,32 @@ import time
 from typing import Any
 
 import click
+from rich.console import Console
+from rich.markup import escape
 
-from btm.cli.output import FOUND, console, emit_json, table
-from btm.cli.skipped import print_skipped, skipped_rows
+from btm.cli.logs import print_skipped, read_logs, skipped_rows
+from btm.cli.options import FORMAT, JSON, LOGS, STRICT, map_option
+from btm.cli.output import FOUND, console, counted, emit_json, listed, paragraph, table
 from btm.fallback import FallbackMap
 from btm.traces.audit import Audit, Audited, Label, annotate
 from btm.traces.conversation import Skipped
 from btm.traces.listening import Listener
-from btm.traces.reading import read_conversations
 
 _WORST = 10
 _SHOWN = 4
+_BESIDE_TOOLS = 44  # columns for a label and the numbers
 
 
 @click.command()
-@click.argument("logs", nargs=-1, required=True, metavar="LOGS...")
-@click.option(
-    "--map",
-    "map_name",
-    help="A fallback map (path or shipped name): says what writes, what escalates and what was untried.",
-)
-@click.option("--format", "form", help="The logs' format, instead of telling it from their content.")
-@click.option("--strict", is_flag=True, help="Stop at the first piece of a log that cannot be read.")
+@LOGS
+@map_option("what writes, what escalates and what was untried")
+@FORMAT
+@STRICT
 @click.option(
     "--worst", type=click.IntRange(0), default=_WORST, show_default=True, help="Conversations to show."
 )
 @click.option("--check", is_flag=True, help="Exit with 1 when something was found.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@JSON
 def audit(
     logs: tuple[str, ...],
     map_name: str | None,
@@ -50,13 +49,12 @@ def audit(
     """
     fallback_map = FallbackMap.load(map_name) if map_name else FallbackMap.empty()
     listener = Listener(fallback_map, now=time.time())
-    done, skipped = Audit(), []
-    for item in read_conversations(logs, format=form, strict=strict):
-        if isinstance(item, Skipped):
-            skipped.append(item)
-        else:
-            told = listener.listen(item)
-            done.add(item, told, annotate(told, fallback_map))
+    done = Audit()
+    skipped: list[Skipped] = []
+    with read_logs(logs, skipped, form=form, strict=strict, quiet=as_json) as conversations:
+        for conversation in conversations:
+            told = listener.listen(conversation)
+            done.add(conversation, told, annotate(told, fallback_map))
     if as_json:
         emit_json(_document(done, skipped, worst))
     else:
@@ -98,26 +96,29 @@ def _document(done: Audit, skipped: list[Skipped], worst: int) -> dict[str, Any]
 
 def _print(done: Audit, skipped: list[Skipped], worst: int) -> None:
     out = console()
-    out.print(
-        f"{done.conversations:,} conversations, {done.calls:,} answered calls; something was found in {len(done.found):,}"
-    )
+    read = f"{counted(done.conversations, 'conversation')}, {counted(done.calls, 'answered call')}"
+    out.print(f"{read}; something was found in {len(done.found):,}\n")
     shown = table("label", "times", "conversations", "most at", numeric=("times", "conversations"))
     for label in Label:
         tools = [(n, tool) for (given, tool), n in done.tools.items() if given is label]
-        most = ", ".join(f"{tool} {n:,}" for n, tool in sorted(tools, reverse=True)[:3])
+        top = (f"{escape(tool)} {n:,}" for n, tool in sorted(tools, reverse=True)[:3])
+        most = listed(top, out.width - _BESIDE_TOOLS)
         shown.add_row(label, f"{done.counts[label]:,}", f"{done.conversations_with(label):,}", most)
     out.print(shown)
     for audited in done.worst(worst):
-        _print_one(audited)
-    print_skipped(skipped, len(skipped), out)
+        _print_one(audited, out)
+    if skipped:
+        out.print()
+        print_skipped(skipped, len(skipped), out)
 
 
-def _print_one(audited: Audited) -> None:
-    out = console()
+def _print_one(audited: Audited, out: Console) -> None:
     reward = "" if audited.reward is None else f", reward {audited.reward:g}"
-    out.print(f"\n{audited.source} ({audited.conversation_id}{reward})", style="bold", markup=False)
+    out.print()
+    paragraph(out, audited.source, style="bold")
+    paragraph(out, f"conversation {audited.conversation_id}{reward}", first="  ", rest="  ")
     for annotation in audited.annotations[:_SHOWN]:
         where = f"step {annotation.step}, {annotation.tool}"
-        out.print(f"  {annotation.label} at {where}: {annotation.detail}", markup=False)
+        paragraph(out, f"{annotation.label} at {where}: {annotation.detail}", first="  - ", rest="    ")
     if len(audited.annotations) > _SHOWN:
-        out.print(f"  and {len(audited.annotations) - _SHOWN:,} more")
+        out.print(f"    and {len(audited.annotations) - _SHOWN:,} more")

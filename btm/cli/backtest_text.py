@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from btm.cli.output import console, table
+from btm.cli.output import console, counted, paragraph, percent, table
 from btm.evaluation.backtest import Backtest, Tally
 
 
@@ -36,41 +36,34 @@ def _tally(tally: Tally) -> dict[str, int]:
 def show_backtest(done: Backtest) -> None:
     """Print a backtest."""
     out = console()
-    out.print(f"\n[bold]What btm would have advised first[/bold], at {done.failures:,} failures\n")
-    numeric = ("agent did so", "worked", "agent did otherwise", "worked ")
-    rows = table("advised", *numeric, "most often", numeric=numeric)
+    out.print(f"\n[bold]What btm would have advised first[/bold], at {counted(done.failures, 'failure')}\n")
+    numeric = ("agent did so: worked", "did otherwise: worked")
+    rows = table("advised", *numeric, "instead, mostly: worked", numeric=numeric)
     for action, (did, did_not) in sorted(done.by_advice.items(), key=lambda item: -_times(*item[1])):
         others = {d: t for (advised, d), t in done.instead.items() if advised is action}
         most = max(others, key=lambda d: others[d].times, default=None)
         rows.add_row(
-            action,
-            f"{did.times:,}",
-            _share(did),
-            f"{did_not.times:,}",
-            _share(did_not),
-            f"{most} ({others[most].times:,}, worked {_share(others[most])})" if most is not None else "",
+            action, _worked(did), _worked(did_not), f"{most}: {_worked(others[most])}" if most else ""
         )
-    rows.add_row(
-        "all",
-        f"{done.followed.times:,}",
-        _share(done.followed),
-        f"{done.otherwise.times:,}",
-        _share(done.otherwise),
-    )
+    rows.add_row("all", _worked(done.followed), _worked(done.otherwise))
     out.print(rows)
-    out.print(f"\nAfter {done.dropped:,} failures nothing more was tried.")
+    out.print()
+    paragraph(out, f"After {counted(done.dropped, 'failure')} nothing more was tried.")
     if done.followed.times:
-        foretold = done.foretold / done.followed.times
-        out.print(f"Where the agent did so, btm foretold {foretold:.0%} and {_share(done.followed)} worked.")
+        foretold = percent(done.foretold / done.followed.times)
+        happened = percent(done.followed.worked / done.followed.times)
+        paragraph(out, f"Where the agent did so, btm foretold {foretold} and {happened} worked.")
     if done.forbidden.times:
-        out.print(
-            f"{done.forbidden.times:,} attempts were against a policy; {_share(done.forbidden)} of them worked."
-        )
+        attempts = counted(done.forbidden.times, "attempt")
+        paragraph(out, f"{attempts} went against a policy: {_worked(done.forbidden)} worked.")
 
 
 def _times(did: Tally, did_not: Tally) -> int:
     return did.times + did_not.times
 
 
-def _share(tally: Tally) -> str:
-    return f"{tally.worked / tally.times:.0%}" if tally.times else "-"
+def _worked(tally: Tally) -> str:
+    """Return how many of how many worked, and which share that is."""
+    if not tally.times:
+        return "-"
+    return f"{tally.worked:,} of {tally.times:,} ({percent(tally.worked / tally.times)})"

@@ -16,9 +16,12 @@ from rich.markup import escape
 
 from btm.classify import classify as classify_result
 from btm.classify.rows import classify_row
-from btm.cli.output import console, emit_json, fail, table
+from btm.cli.options import JSON
+from btm.cli.output import console, counted, emit_json, fail, paragraph, table
 from btm.model import Outcome, ToolCall
 from btm.safe import printable
+
+_WIDE = 110  # columns that a table with family and rule needs
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,7 @@ class _Line:
 
 @click.command()
 @click.argument("file")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@JSON
 def classify(file: str, as_json: bool) -> None:
     """Name what went wrong in the outcomes of FILE (- for stdin).
 
@@ -121,19 +124,30 @@ def _document(identity: str, outcome: Outcome) -> dict[str, Any]:
 
 
 def _print(found: list[tuple[str, Outcome]]) -> None:
-    made = table("id", "kind", "family", "marks", "sure", "reason", "rule", numeric=("sure",))
+    out = console()
+    # On a narrow screen the reason needs the room; the family follows from the kind, and the rule is in --json.
+    wide = out.width >= _WIDE
+    columns = (
+        "id",
+        "kind",
+        *(("family",) if wide else ()),
+        "marks",
+        "sure",
+        "reason",
+        *(("rule",) if wide else ()),
+    )
+    made = table(*columns, numeric=("sure",))
+    made.columns[1].no_wrap = True
     for identity, outcome in found:
         marks = [name for name, on in (("ambiguous", outcome.ambiguous), ("silent", outcome.silent)) if on]
         if outcome.retry_after_s is not None:
             marks.append(f"wait {outcome.retry_after_s:g} s")
-        cells = (identity, outcome.kind or "ok", outcome.family or "", ", ".join(marks))
-        made.add_row(
-            *(escape(printable(str(cell))) for cell in cells),
-            f"{outcome.confidence:.2f}",
-            escape(printable(outcome.reason)),
-            escape(printable(outcome.rule)),
-        )
-    out = console()
+        family, rule = (str(outcome.family or ""),) if wide else (), (outcome.rule,) if wide else ()
+        sure = f"{outcome.confidence:.2f}"
+        cells = (identity, str(outcome.kind or "ok"), *family, ", ".join(marks), sure, outcome.reason, *rule)
+        made.add_row(*(escape(printable(cell)) for cell in cells))
     out.print(made)
     counts = Counter(str(outcome.kind or "ok") for _, outcome in found)
-    out.print(f"\n{len(found)} outcomes: " + ", ".join(f"{name} {n}" for name, n in counts.most_common()))
+    said = ", ".join(f"{name} {n:,}" for name, n in counts.most_common())
+    out.print()
+    paragraph(out, f"{counted(len(found), 'outcome')}: {said}")

@@ -10,9 +10,10 @@ import click
 import orjson
 
 from btm.cli.database import open_existing
-from btm.cli.options import kind_option
-from btm.cli.output import emit_json, fail
+from btm.cli.options import POLICIES, kind_option, map_option
+from btm.cli.output import emit_json, fail, remark
 from btm.context import DEFAULT_BUDGET, Format
+from btm.errors import nearest
 from btm.fallback import FallbackMap
 from btm.memory import ToolMemory
 from btm.model import ToolCall
@@ -31,12 +32,13 @@ from btm.store.sql import SqlStore
     help='The call\'s arguments, e.g. \'{"order_id": "O1"}\', or @FILE.',
 )
 @click.option(
-    "--db", "database", help="The database to believe (path or URL); without one, only the shipped beliefs."
+    "--db",
+    "database",
+    metavar="FILE",
+    help="The database to believe (path or URL); without one, only the shipped beliefs.",
 )
-@click.option("--map", "map_name", help="A fallback map: a path, or the name of a shipped one.")
-@click.option(
-    "--policies", default="default", show_default=True, help="A policy file: a path, or a shipped one's name."
-)
+@map_option()
+@POLICIES
 @click.option(
     "--budget", type=click.IntRange(20), default=DEFAULT_BUDGET, show_default=True, help="Tokens, at most."
 )
@@ -59,7 +61,7 @@ def context(
     store = open_existing(database) if database else SqlStore(None, now=time.time())
     with ToolMemory(
         store,
-        fallback_map=FallbackMap.load(map_name) if map_name else FallbackMap.empty(),
+        fallback_map=known_tool(map_name, tool),
         policies=Policies.load(policies),
         budget_tokens=budget,
         form=Format(form),
@@ -74,13 +76,27 @@ def context(
         click.echo(made.text)
 
 
+def known_tool(map_name: str | None, tool: str) -> FallbackMap:
+    """Load a map (an empty one without a name), and say when it does not know the tool: that may be a slip."""
+    if map_name is None:
+        return FallbackMap.empty()
+    fallback_map = FallbackMap.load(map_name)
+    if tool not in fallback_map.tools:
+        near = nearest(tool, fallback_map.tools)
+        hint = f"; did you mean {near!r}?" if near else ", so it has nothing to say about it"
+        remark(f"the map has no tool {tool!r}{hint}")
+    return fallback_map
+
+
 def _arguments(text: str | None) -> dict[str, Any]:
     if text is None:
         return {}
     try:
         source = Path(text[1:]).read_text("utf-8") if text.startswith("@") else text
-    except (OSError, UnicodeDecodeError) as problem:
-        fail(f"--call cannot be read from {text[1:]}: {problem}")
+    except OSError as problem:
+        fail(f"--call cannot be read from {text[1:]}: {problem.strerror or problem}")
+    except UnicodeDecodeError:
+        fail(f"--call cannot be read from {text[1:]}: this is not UTF-8 text")
     try:
         arguments = orjson.loads(source)
     except orjson.JSONDecodeError as problem:

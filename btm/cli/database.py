@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,21 +11,45 @@ from pathlib import Path
 from btm.errors import StoreError
 from btm.model import EvidenceKey
 from btm.posterior import BetaPosterior, Evidence, Priors, pooled
+from btm.store import schema
 from btm.store.sql import SqlStore
 from btm.trend import Trend, trends
 
-DEFAULT_DATABASE = "btm.db"
-
 
 def open_existing(where: str) -> SqlStore:
-    """Open a database; raises StoreError when the file is not there, rather than making an empty one."""
-    if "://" not in where and Path(where).is_dir():
-        raise StoreError(f"{where!r} is a folder; name the database in it with --db")
-    if "://" not in where and not Path(where).is_file():
-        raise StoreError(
-            f"there is no database {where!r}; name one with --db, or make one with 'btm fit' or 'btm demo'"
-        )
+    """Open a database; raises StoreError when the file is not there or not btm's, rather than making an empty one."""
+    if "://" not in where:
+        _check_file(Path(where))
     return SqlStore(where, now=time.time())
+
+
+def _check_file(path: Path) -> None:
+    if path.is_dir():
+        raise StoreError(f"{str(path)!r} is a folder; name the database in it with --db")
+    if not path.is_file():
+        raise StoreError(
+            f"there is no database {str(path)!r}; name one with --db, or make one with 'btm fit' or 'btm demo'"
+        )
+    if not path.stat().st_size:
+        raise StoreError(f"{str(path)!r} is an empty file and no database")
+    tables = _tables(path)
+    if tables and schema.meta.name not in tables:
+        raise StoreError(f"{str(path)!r} is a database of another program, and holds nothing of btm's")
+
+
+def _tables(path: Path) -> frozenset[str]:
+    """Return the tables of a SQLite file, read only; nothing where that cannot be told."""
+    try:
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+    except sqlite3.Error:
+        return frozenset()
+    try:
+        rows = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    except sqlite3.Error:
+        return frozenset()  # opening it as a store says what is wrong with it
+    finally:
+        connection.close()
+    return frozenset(name for (name,) in rows)
 
 
 @dataclass(frozen=True)

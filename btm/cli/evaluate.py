@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from btm.cli.output import emit_json, fail, progress_console
+from btm.cli.options import JSON
+from btm.cli.output import emit_json, fail, progress
 from btm.errors import BTMError, EvaluationError, nearest
 
 if TYPE_CHECKING:
-    from btm.evaluation.runner import Progress, Request
+    from btm.evaluation.runner import Request
     from btm.evaluation.scenarios import Scenario
 
 DEMO_DATABASE = "btm-demo.db"
@@ -84,7 +82,7 @@ _SCENARIOS_HELP = (
     "--db", "database", metavar="FILE", help="Keep what the first arm with btm learned in this SQLite file."
 )
 @click.option("--list-arms", is_flag=True, help="Say which arms there are, and stop.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@JSON
 def evaluate(as_json: bool, list_arms: bool, **options: Any) -> None:
     """Measure how far an agent gets when its tools fail, with btm and without.
 
@@ -93,28 +91,36 @@ def evaluate(as_json: bool, list_arms: bool, **options: Any) -> None:
     user's questions are answered.
 
     \b
-    Columns: solved, with its 95 % interval (Wilson); calls that reached the tools; repeats: the same
-    call again after it failed; doubled: writes that happened once too often; to human: tasks handed
-    over; dropped: neither solved nor handed over. In --json, calls and the columns after it are sums
-    over a row's episodes.
+    Columns:
+      solved    with its 95 % interval (Wilson)
+      calls     that reached the tools
+      repeats   the same call again after it failed
+      doubled   writes that happened once too often
+      to human  tasks handed over
+      dropped   neither solved nor handed over
+    In --json, calls and what stands below it are sums over a row's episodes.
 
     \b
     Examples:
       btm eval
       btm eval --domain tau2:retail --scenario switch_needed --arms bare,btm
-      btm eval --profile heterogeneous --arms btm,btm:rules-only,btm:flat,btm:shuffled
+      btm eval --profile heterogeneous --arms btm,btm:rules-only,btm:flat
     """  # noqa: D301 - click reads the backslashes
     from btm.cli.evaluation_text import arms_table, show_evaluation  # noqa: PLC0415 - only this command needs it
+    from btm.evaluation.arms import ARMS  # noqa: PLC0415
     from btm.evaluation.report import document  # noqa: PLC0415
     from btm.evaluation.runner import evaluate as run  # noqa: PLC0415
 
     if list_arms:
-        arms_table()
+        if as_json:
+            emit_json([{"arm": name, "about": about} for name, about in ARMS.items()])
+        else:
+            arms_table()
         return
     try:
         request = _request(**options)
-        with _progress("evaluating") as progress:
-            evaluation = run(request, progress=progress)
+        with progress("evaluating", "episodes") as tell:
+            evaluation = run(request, progress=tell)
     except BTMError as error:
         fail(str(error))
     if as_json:
@@ -146,8 +152,8 @@ def demo(seed: int, database: str, as_json: bool) -> None:
     from btm.evaluation.report import document  # noqa: PLC0415
 
     try:
-        with _progress("running the demo") as progress:
-            shown = run_demo(seed, Path(database), progress)
+        with progress("running the demo", "episodes") as tell:
+            shown = run_demo(seed, Path(database), tell)
     except BTMError as error:
         fail(str(error))
     if as_json:
@@ -230,21 +236,3 @@ def read_tasks(value: str | None) -> int | tuple[str, ...] | None:
     if not ids:
         raise EvaluationError("--tasks names no task: expected a number, or ids separated by commas")
     return ids
-
-
-@contextmanager
-def _progress(what: str) -> Iterator[Progress | None]:
-    """Show a bar on stderr while it is a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn  # noqa: PLC0415 - slow to import
-
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TextColumn("episodes"))
-    with Progress(*columns, console=progress_console(), transient=True) as bar:
-        task = bar.add_task(what, total=None)
-
-        def show(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total)
-
-        yield show

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable
 from itertools import groupby
 
@@ -10,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from btm.cli.bars import interval_bar
-from btm.cli.output import console, table
+from btm.cli.output import console, counted, paragraph, table
 from btm.evaluation.arms import ARMS
 from btm.evaluation.demo import Demo
 from btm.evaluation.metrics import ALL, Paired, Result
@@ -115,7 +114,8 @@ def _notes(evaluation: Evaluation) -> list[str]:
     request = evaluation.request
     if request.profile == HETEROGENEOUS:
         notes.append(
-            f"Each of {request.worlds} worlds: btm learned on one half of the tasks in {request.passes} passes; every arm "
+            f"{counted(request.worlds, 'world')}, in each of which btm learned on one half of the tasks in "
+            f"{request.passes} {'pass' if request.passes == 1 else 'passes'}; every arm "
             "ran the other half, those with btm from that same evidence, within a budget of calls."
         )
     for scenario, count in evaluation.left_out.items():
@@ -201,12 +201,11 @@ def _step(number: int, line: Line) -> None:
 
 def _wrap(text: str, style: str = "", indent: str = "") -> None:
     """Print a paragraph in lines of at most ``_WIDTH`` characters; those after the first are indented."""
-    for line in textwrap.wrap(text, _WIDTH, subsequent_indent=indent, break_on_hyphens=False):
-        _say(line, style)
+    paragraph(console(), text, rest=indent, style=style, width=_WIDTH)
 
 
 def _posterior(key: EvidenceKey, belief: BetaPosterior) -> None:
-    _say(f"{_what(key)} after {key.kind} of {key.tool}")
+    _wrap(f"{_what(key)} after {key.kind} of {key.tool}", indent="  ")
     low, high = belief.interval()
     _say(
         f"  {interval_bar(low, belief.mean, high)}  chance {belief.mean:.2f}, "

@@ -7,41 +7,41 @@ from collections.abc import Sequence
 from typing import Any
 
 import click
+from rich.markup import escape
+from rich.padding import Padding
 
-from btm.cli.context import step_document
-from btm.cli.database import DEFAULT_DATABASE, Learned, open_existing
-from btm.cli.options import kind_option
-from btm.cli.output import console, emit_json, table
-from btm.fallback import FallbackMap
+from btm.cli.context import known_tool, step_document
+from btm.cli.database import Learned, open_existing
+from btm.cli.options import JSON, POLICIES, database_option, kind_option, map_option
+from btm.cli.output import console, emit_json, paragraph, percent, table
 from btm.memory import ToolMemory
 from btm.model import EvidenceKey, ToolCall
 from btm.plan import RecoveryPlan, Step
 from btm.policy import Policies
 from btm.posterior import Share, shares, weights
 
+_INDENT = "   "
+
 
 @click.command()
 @click.option("--tool", required=True, help="The tool that failed.")
 @kind_option("--error", required=True, help="How it failed.")
-@click.option(
-    "--db", "database", default=DEFAULT_DATABASE, show_default=True, help="The database (path or URL)."
-)
-@click.option("--map", "map_name", help="A fallback map: a path, or the name of a shipped one.")
-@click.option(
-    "--policies", default="default", show_default=True, help="A policy file: a path, or a shipped one's name."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@database_option("The database")
+@map_option()
+@POLICIES
+@JSON
 def explain(tool: str, error: str, database: str, map_name: str | None, policies: str, as_json: bool) -> None:
     """Tell why the plan for a first failure of TOOL is what it is.
 
     For every step: its chance, value and cost, and how the chance comes about, from the general to the special: what it
     starts from, what failures of its family and kind taught, or the substitute's record elsewhere, and what was seen
-    here. Each line says what is believed with it, and how much of the final belief it makes.
+    here. Each line says what is believed with it, and its share of the final belief.
     """
     learned = Learned.read(database)
+    fallback_map = known_tool(map_name, tool)
     with ToolMemory(
         open_existing(database),
-        fallback_map=FallbackMap.load(map_name) if map_name else FallbackMap.empty(),
+        fallback_map=fallback_map,
         policies=Policies.load(policies),
         clock=time.time,
     ) as memory:
@@ -95,44 +95,52 @@ def _step_document(plan: RecoveryPlan, step: Step, learned: Learned) -> dict[str
 
 def _print(plan: RecoveryPlan, learned: Learned) -> None:
     out = console()
-    out.print(f"{plan.call.tool} failed as {plan.outcome.kind}. Steps in order of chance x value / cost:\n")
+    paragraph(
+        out, f"{plan.call.tool} failed as {plan.outcome.kind}. Steps in order of chance x value / cost:"
+    )
+    out.print()
     for number, step in enumerate(plan.steps, start=1):
-        _print_step(f"{number}.", plan, step, learned)
+        _print_step(f"{number}. {_name(step)}", plan, step, learned)
     if plan.rejected:
         out.print("Weighed and left out:\n")
         for step in plan.rejected:
             forbidden = plan.forbidden.get(step.action)
             why = f"forbidden by {forbidden.policy}" if forbidden else "not worth its cost"
-            _print_step(f"-  ({why})", plan, step, learned)
+            _print_step(f"-  {_name(step)}: {why}", plan, step, learned)
     for verdict in plan.verdicts:
-        out.print(f"policy {verdict.policy}: {verdict.say}")
+        paragraph(out, f"policy {verdict.policy}: {verdict.say}", rest="  ")
 
 
-def _print_step(mark: str, plan: RecoveryPlan, step: Step, learned: Learned) -> None:
+def _name(step: Step) -> str:
+    return f"{step.action} {step.tool if step.target else ''}".strip()
+
+
+def _print_step(head: str, plan: RecoveryPlan, step: Step, learned: Learned) -> None:
     out = console()
-    name = f"{step.action} {step.tool if step.target else ''}".strip()
+    paragraph(out, head, rest=_INDENT, style="bold")
     if step.belief is None:
-        out.print(f"{mark} {name}\n")
+        out.print()
         return
+    low, high = step.belief.interval()
     out.print(
-        f"{mark} {name}: chance {step.chance:.2f} x value {step.value:g} / cost {step.cost:.3g} = {step.score:.3f}"
+        f"{_INDENT}chance {step.chance:.2f} (95 % {low:.2f} to {high:.2f}) "
+        f"x value {step.value:g} / cost {step.cost:.3g} = {step.score:.3f}"
     )
-    columns = ("worked", "failed", "chance", "share of the belief")
+    columns = ("worked", "failed", "chance", "share")
     rows = table("", *columns, numeric=columns)
     found = _shares(plan, step, learned)
     start, *parts = weights(found)
-    rows.add_row("   to start with", "", "", f"{found[0].prior_mean:.2f}", f"{start:.0%}")
+    rows.add_row("to start with", "", "", f"{found[0].prior_mean:.2f}", percent(start))
     for share, part in zip(found, parts, strict=True):
         rows.add_row(
-            f"   {_level_name(share, step)}",
+            escape(_level_name(share, step)),
             f"{share.counts.successes:.4g}",
             f"{share.counts.failures:.4g}",
             f"{share.mean:.2f}",
-            f"{part:.0%}",
+            percent(part),
         )
-    out.print(rows)
-    low, high = step.belief.interval()
-    out.print(f"   95 % between {low:.2f} and {high:.2f}\n")
+    out.print(Padding.indent(rows, len(_INDENT)))
+    out.print()
 
 
 def _level_name(share: Share, step: Step) -> str:

@@ -14,13 +14,13 @@ import click
 import orjson
 from rich.console import Console
 
-from btm.cli.database import DEFAULT_DATABASE, open_existing
-from btm.cli.output import console, emit_json, fail, progress_console
-from btm.cli.skipped import print_skipped, skipped_rows
+from btm.cli.database import open_existing
+from btm.cli.logs import print_skipped, read_logs, skipped_rows
+from btm.cli.options import FORMAT, JSON, LOGS, STRICT, database_option, map_option
+from btm.cli.output import check_writable, console, counted, emit_json, fail, progress_console
 from btm.fallback import FallbackMap
 from btm.traces.conversation import Skipped
 from btm.traces.listening import Listener
-from btm.traces.reading import read_conversations
 from btm.traces.retelling import trajectory_of
 from btm.traces.stored import stored_events
 
@@ -36,17 +36,16 @@ def export() -> None:
 _out = click.option(
     "-o", "--out", required=True, metavar="FILE.jsonl", help="The file to write, or - for stdout."
 )
-_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
-@export.command()
-@click.argument("logs", nargs=-1, required=True, metavar="LOGS...")
+@export.command(short_help="Write logs as failure trajectories.")
+@LOGS
 @_out
-@click.option("--map", "map_name", help="A fallback map (path or shipped name).")
-@click.option("--format", "form", help="The logs' format, instead of telling it from their content.")
-@click.option("--strict", is_flag=True, help="Stop at the first piece of a log that cannot be read.")
+@map_option()
+@FORMAT
+@STRICT
 @click.option("--failures", is_flag=True, help="Leave out conversations without a failure.")
-@_json
+@JSON
 def trajectories(
     logs: tuple[str, ...],
     out: str,
@@ -62,32 +61,31 @@ def trajectories(
     """
     fallback_map = FallbackMap.load(map_name) if map_name else FallbackMap.empty()
     listener = Listener(fallback_map, now=time.time())
-    written, skipped = 0, []
-    with _written(out, as_json) as file:
-        for item in read_conversations(logs, format=form, strict=strict):
-            if isinstance(item, Skipped):
-                skipped.append(item)
-                continue
-            told = listener.listen(item)
+    written = 0
+    skipped: list[Skipped] = []
+    reading = read_logs(logs, skipped, form=form, strict=strict, quiet=as_json or out == STDOUT)
+    with _written(out, as_json) as file, reading as conversations:
+        for conversation in conversations:
+            told = listener.listen(conversation)
             if failures and all(outcome.ok for _, outcome in told.outcomes):
                 continue
-            record = trajectory_of(item, told, fallback_map).to_json()
+            record = trajectory_of(conversation, told, fallback_map).to_json()
             file.write(orjson.dumps(record, option=_DUMP, default=str))
             written += 1
     if as_json:
         emit_json({"written": written, "out": out, "skipped": skipped_rows(skipped)})
         return
     said = _remarks(out)
-    said.print(f"{written:,} trajectories in {out}", markup=False)
+    said.print(f"{written:,} {'trajectory' if written == 1 else 'trajectories'} in {out}", markup=False)
     print_skipped(skipped, len(skipped), said)
 
 
-@export.command()
-@click.option("--db", "database", default=DEFAULT_DATABASE, show_default=True, help="The database to read.")
+@export.command(short_help="Write a database's calls as an event log.")
+@database_option("The database to read")
 @_out
-@_json
+@JSON
 def events(database: str, out: str, as_json: bool) -> None:
-    """Write the calls that a database remembers as btm's own event log, which `btm fit` and `btm audit` read."""
+    """Write the calls that a database remembers as btm's own event log, which btm fit and btm audit read."""
     store = open_existing(database)
     written = 0
     try:
@@ -100,7 +98,7 @@ def events(database: str, out: str, as_json: bool) -> None:
     if as_json:
         emit_json({"written": written, "out": out})
     else:
-        _remarks(out).print(f"{written:,} events in {out}", markup=False)
+        _remarks(out).print(f"{counted(written, 'event')} in {out}", markup=False)
 
 
 def _remarks(out: str) -> Console:
@@ -112,6 +110,7 @@ def _remarks(out: str) -> Console:
 def _written(out: str, as_json: bool) -> Iterator[BinaryIO]:
     """Open what is to be written: a file that appears whole, or stdout."""
     if out != STDOUT:
+        check_writable(out)
         with _replacing(out) as file:
             yield file
     elif as_json:
@@ -127,7 +126,11 @@ def _replacing(path: str) -> Iterator[BinaryIO]:
     target = Path(path)
     begun = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        with begun.open("wb") as file:
+        file = begun.open("wb")
+    except OSError as problem:
+        raise OSError(problem.errno, problem.strerror, path) from problem  # nobody asked for the other name
+    try:
+        with file:
             yield file
         begun.replace(target)
     finally:

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from btm.cli.output import console, table
-from btm.cli.skipped import print_skipped, skipped_rows
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from btm.cli.logs import print_skipped, skipped_rows
+from btm.cli.output import console, counted, listed, paragraph, table
 from btm.model import ErrorKind
 from btm.traces.findings import findings
 from btm.traces.fit import Fit
 
 _SHOWN = 12
+_TOOLS = 40
+_BESIDE_KINDS = 50  # columns for a tool's name and the numbers
 
 
 def document(done: Fit) -> dict[str, Any]:
@@ -31,7 +37,9 @@ def document(done: Fit) -> dict[str, Any]:
         },
         "skipped": skipped_rows(done.skipped),
         "skipped_count": done.skipped_count,
-        "findings": [{"tool": f.tool, "kind": f.kind, "text": f.text, "n": f.n} for f in findings(done.sums)],
+        "findings": [
+            {"tool": f.tool, "kind": f.kind, "text": f.text, "n": f.n} for f in findings(done.tried)
+        ],
     }
 
 
@@ -42,43 +50,59 @@ def _errors_of(done: Fit, tool: str) -> dict[ErrorKind, int]:
 def show(done: Fit, database: str | None, *, details: bool) -> None:
     """Print a fit for people; ``database`` is where it was written, ``details`` adds the counts a tool and action."""
     out = console()
-    formats = ", ".join(f"{name} {count:,}" for name, count in done.formats.most_common())
-    out.print(
-        f"{done.conversations:,} conversations ({formats or 'none new'}), {done.calls:,} calls, "
-        f"{sum(done.errors.values()):,} errors, {done.incidents:,} incidents, {done.attempts:,} attempts"
-    )
-    if done.already_fitted:
-        out.print(f"{done.already_fitted:,} conversations were fitted before and add nothing")
-    if done.unanswered:
-        out.print(f"{done.unanswered:,} calls have no answer in the log and teach nothing")
+    _print_counts(done, out)
     if done.errors:
+        out.print()
         out.print(_errors(done))
     if details and done.tools:
-        out.print(_tools(done))
+        out.print()
+        _print_tools(done, out)
     if details and done.actions:
         counts = ", ".join(f"{action} {count:,}" for action, count in done.actions.most_common())
-        out.print(f"attempts by action: {counts}")
-    for finding in findings(done.sums)[:_SHOWN]:
-        out.print(f"- {finding.text}", markup=False)
+        out.print(f"\nattempts by action: {counts}")
+    found = findings(done.tried)
+    if found:
+        out.print("\nWhat stands out")
+        for finding in found[:_SHOWN]:
+            paragraph(out, finding.text, first="- ", rest="  ")
+        if len(found) > _SHOWN:
+            out.print(f"and {len(found) - _SHOWN:,} more, with --json")
+    out.print()
     print_skipped(done.skipped, done.skipped_count, out)
     if database is None:
         out.print("Nothing was written to a database.")
+    elif done.attempts:
+        paragraph(out, f"Learned into {database}; see it with: btm show --db {database}")
     else:
-        out.print(f"Learned into {database}; see it with: btm show --db {database}", markup=False)
+        out.print(f"Nothing new to learn: {database} believes what it did.", markup=False)
 
 
-def _errors(done: Fit) -> Any:
+def _print_counts(done: Fit, out: Console) -> None:
+    formats = ", ".join(f"{name} {count:,}" for name, count in done.formats.most_common())
+    out.print(counted(done.conversations, "conversation") + (f" ({formats})" if formats else ""))
+    if done.already_fitted:
+        out.print(f"{counted(done.already_fitted, 'conversation')} fitted before, which add nothing again")
+    counts = ((done.calls, "call"), (sum(done.errors.values()), "error"), (done.incidents, "incident"))
+    said = ", ".join(counted(number, noun) for number, noun in (*counts, (done.attempts, "attempt")))
+    out.print(f"{said} to recover")
+    if done.unanswered:
+        out.print(f"{counted(done.unanswered, 'call')} without an answer in the log, which teach nothing")
+
+
+def _errors(done: Fit) -> Table:
     shown = table("error", "calls", "most at", numeric=("calls",))
-    for kind, count in done.errors.most_common(_SHOWN):
+    for kind, count in done.errors.most_common():
         worst = max((n, tool) for (tool, k), n in done.tool_errors.items() if k is kind)
-        shown.add_row(kind, f"{count:,}", f"{worst[1]} ({worst[0]:,})")
+        shown.add_row(kind, f"{count:,}", f"{escape(worst[1])} ({worst[0]:,})")
     return shown
 
 
-def _tools(done: Fit) -> Any:
+def _print_tools(done: Fit, out: Console) -> None:
     shown = table("tool", "calls", "errors", "of which", numeric=("calls", "errors"))
-    for tool, calls in done.tools.most_common():
+    for tool, calls in done.tools.most_common(_TOOLS):
         errors = _errors_of(done, tool)
-        kinds = ", ".join(f"{kind} {count:,}" for kind, count in errors.items())
-        shown.add_row(tool, f"{calls:,}", f"{sum(errors.values()):,}", kinds)
-    return shown
+        kinds = listed((f"{kind} {count:,}" for kind, count in errors.items()), out.width - _BESIDE_KINDS)
+        shown.add_row(escape(tool), f"{calls:,}", f"{sum(errors.values()):,}", kinds)
+    out.print(shown)
+    if len(done.tools) > _TOOLS:
+        out.print(f"and {len(done.tools) - _TOOLS:,} tools with fewer calls, with --json")

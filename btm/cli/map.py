@@ -7,9 +7,10 @@ from pathlib import Path
 
 import click
 
-from btm.cli.map_options import JSON_OPTION, TOOLS, read_tools_option, write_file
+from btm.cli.map_options import TOOLS, read_tools_option, write_file
 from btm.cli.map_views import draw_command, suggest_command, why_command
-from btm.cli.output import FOUND, console, emit_json, fail
+from btm.cli.options import JSON
+from btm.cli.output import FOUND, console, counted, emit_json, fail, paragraph
 from btm.errors import BTMError
 
 _SCHEMA_HELP = """Print the JSON Schema of the format, for editors.
@@ -26,13 +27,16 @@ def map_group() -> None:
     """Write, check and look at fallback maps. FILE is a path, or the name of a shipped map such as shop."""
 
 
-@map_group.command("check")
+@map_group.command("check", short_help="Say what is wrong with a map.")
 @click.argument("file")
 @TOOLS
 @click.option("--strict", is_flag=True, help="Let warnings fail the check too.")
-@JSON_OPTION
+@JSON
 def check_command(file: str, tools: str | None, strict: bool, as_json: bool) -> None:
-    """Say what is wrong with a map: exit 0 when nothing is, 1 when something is."""
+    """Say what is wrong with a map, and with --tools what does not agree with the real tools.
+
+    Exit code 1 says that there is an error, or with --strict a warning; notes never fail the check.
+    """
     from btm.cli.map_report import show_findings, summary  # noqa: PLC0415 - commands load what they need
     from btm.mapping.check import check_map  # noqa: PLC0415
     from btm.mapping.finding import Severity  # noqa: PLC0415
@@ -57,18 +61,18 @@ def check_command(file: str, tools: str | None, strict: bool, as_json: bool) -> 
     else:
         out = console()
         show_findings(findings, out)
-        size = f", {len(model.tools)} tools" if model else ""
-        out.print(f"{file}{size}: {summary(findings)}")
+        size = f", {counted(len(model.tools), 'tool')}" if model else ""
+        out.print(f"{file}{size}: {summary(findings)}", markup=False)
     raise SystemExit(FOUND if failed else 0)
 
 
-@map_group.command("init")
-@click.option("--tools", required=True, metavar="SOURCE", help="The real tools; see `btm map check --help`.")
+@map_group.command("init", short_help="Write a first map from a list of tools.")
+@click.option("--tools", required=True, metavar="SOURCE", help="The real tools; see btm map check --help.")
 @click.option(
     "-o", "--output", metavar="OUT.yaml", help="Where to write; an existing map gets the tools it lacks."
 )
 @click.option("--domain", help="The map's domain.  [default: the output file's name]")
-@JSON_OPTION
+@JSON
 def init_command(tools: str, output: str | None, domain: str | None, as_json: bool) -> None:
     """Write a first map from a list of tools, with every guess marked.
 
@@ -99,12 +103,14 @@ def init_command(tools: str, output: str | None, domain: str | None, as_json: bo
     elif path is None:
         sys.stdout.write(text)
     else:
-        console().print(
-            f"{path}: {len(added)} tools added. Next: go through the guesses, then btm map suggest {path}"
+        new = (
+            f"{counted(len(added), 'tool')} added. Next: go through the guesses, then btm map suggest {path}"
         )
+        paragraph(console(), f"{path}: {new}" if added else f"{path} has all of these tools already")
 
 
-@map_group.command("schema", help=_SCHEMA_HELP)
+@map_group.command("schema", help=_SCHEMA_HELP, short_help="Print the JSON Schema of the format.")
+@click.option("--json", is_flag=True, expose_value=False, help="The schema is JSON with and without it.")
 def schema_command() -> None:
     """Print the JSON Schema of the format."""
     from btm.fallback.schema import json_schema  # noqa: PLC0415

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,6 @@ TOOLS = click.option(
     "the module is imported), or a JSON file (OpenAI tools, MCP tools/list, OpenAPI).",
 )
 DATABASE = click.option("--db", "database", metavar="FILE", help="A database that btm learned into.")
-JSON_OPTION = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
 def read_tools_option(source: str | None) -> tuple[ToolInfo, ...] | None:
@@ -39,9 +39,14 @@ def read_rows_option(database: str | None) -> list[Row]:
     """Return the evidence of the database that --db names. Raises StoreError."""
     if database is None:
         return []
+    from btm.cli.database import open_existing  # noqa: PLC0415 - SQLAlchemy is only needed where a database is given
     from btm.mapping.evidence import rows_of  # noqa: PLC0415
 
-    return rows_of(database)
+    store = open_existing(database)
+    try:
+        return rows_of(store, time.time())
+    finally:
+        store.close()
 
 
 def write_file(path: Path, content: str | bytes) -> None:

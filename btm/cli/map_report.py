@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from rich.text import Text
 from btm.mapping.finding import Finding, Severity
 
 _STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold cyan"}
+_WIDEST = 110  # of a line of the file
 _WORD = re.compile(r"\"[^\"]*\"|'[^']*'|[\w.\-/]+|\S")
 
 
@@ -22,7 +24,7 @@ def show_findings(findings: Sequence[Finding], out: Console) -> None:
         file = finding.place.file
         if file not in lines:
             lines[file] = _lines_of(file)
-        out.print(_shown(finding, lines[file]))
+        out.print(_shown(finding, lines[file], out.width), soft_wrap=True)
 
 
 def summary(findings: Iterable[Finding]) -> str:
@@ -41,27 +43,38 @@ def _lines_of(file: str) -> list[str]:
         return []
 
 
-def _shown(finding: Finding, lines: Sequence[str]) -> Text:
+def _shown(finding: Finding, lines: Sequence[str], width: int) -> Text:
     file, line, column = finding.place
     style = _STYLE[finding.severity]
+    mark = f"{finding.severity}[{finding.code}]"
     text = Text()
-    text.append(f"{finding.severity}[{finding.code}]", style=style)
-    text.append(f": {finding.what}\n", style="bold")
+    said = _folded(f"{mark}: {finding.what}", width, "  ")
+    text.append(said[: len(mark)], style=style)
+    text.append(f"{said[len(mark) :]}\n", style="bold")
     gutter = " " * max(1, len(str(line)))
     text.append(f"{gutter}--> ", style="blue")
     text.append(f"{file}:{line}:{column}\n" if line else f"{file}\n")
     if 1 <= line <= len(lines):
-        source = lines[line - 1].expandtabs(1)
-        # A long line is shown around its column.
-        start = max(0, column - 60) if len(source) > 110 else 0
-        shown, at = source[start : start + 110], column - 1 - start
+        shown, at = _window(lines[line - 1].expandtabs(1), column - 1, min(_WIDEST, width - len(gutter) - 4))
         found = _WORD.match(shown, at)
-        width = max(1, found.end() - at) if found else 1
+        marked = max(1, found.end() - at) if found else 1
         text.append(f"{gutter} |\n{line} | ", style="blue")
         text.append(f"{shown}\n")
         text.append(f"{gutter} | ", style="blue")
-        text.append(f"{' ' * at}{'^' * width}\n", style=style)
+        text.append(f"{' ' * at}{'^' * marked}\n", style=style)
     if finding.help:
-        text.append(f"{gutter} = ", style="blue")
-        text.append(f"help: {finding.help}\n")
+        before = f"{gutter} = "
+        cure = _folded(f"{before}help: {finding.help}", width, " " * (len(before) + 6))
+        text.append(before, style="blue")
+        text.append(f"{cure[len(before) :]}\n")
     return text
+
+
+def _window(source: str, at: int, width: int) -> tuple[str, int]:
+    """Return a line and a place in it; of a long line the part around that place, and where it is in there."""
+    start = max(0, min(at - width // 2, len(source) - width)) if len(source) > width else 0
+    return source[start : start + width], at - start
+
+
+def _folded(text: str, width: int, indent: str) -> str:
+    return "\n".join(textwrap.wrap(text, width, subsequent_indent=indent, break_on_hyphens=False))

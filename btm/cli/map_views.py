@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from btm.cli.map_options import DATABASE, JSON_OPTION, TOOLS, read_rows_option, read_tools_option, write_file
-from btm.cli.options import kind_option
-from btm.cli.output import console, emit_json, fail, progress_console, table
+from btm.cli.map_options import DATABASE, TOOLS, read_rows_option, read_tools_option, write_file
+from btm.cli.options import JSON, kind_option
+from btm.cli.output import (
+    check_writable,
+    console,
+    emit_json,
+    fail,
+    on_a_terminal,
+    paragraph,
+    progress_console,
+    table,
+)
 from btm.errors import BTMError, nearest
 from btm.model import ErrorKind
 
 if TYPE_CHECKING:
     from btm.fallback import FallbackMap
+    from btm.fallback.graph import Way
     from btm.mapping.picture import Picture
     from btm.mapping.suggest import Suggestion
 
@@ -29,7 +39,7 @@ _FORMATS = {
 }
 
 
-@click.command("suggest")
+@click.command("suggest", short_help="Propose fallbacks, with reasons.")
 @click.argument("file")
 @TOOLS
 @DATABASE
@@ -44,7 +54,7 @@ _FORMATS = {
     metavar="TOOL TARGET",
     help="Write this suggestion into the map; may be given several times.",
 )
-@JSON_OPTION
+@JSON
 def suggest_command(
     file: str,
     tools: str | None,
@@ -77,7 +87,7 @@ def suggest_command(
     _show_suggestions(found, chosen)
 
 
-@click.command("draw")
+@click.command("draw", short_help="Draw a map.")
 @click.argument("file")
 @click.option(
     "-o",
@@ -89,43 +99,63 @@ def suggest_command(
     "--format", "form", type=click.Choice(["tree", "svg", "png", "mermaid", "dot"]), help="The form to print."
 )
 @DATABASE
-def draw_command(file: str, output: str | None, form: str | None, database: str | None) -> None:
-    """Draw a map: a picture, Mermaid or DOT text, or a tree on the terminal."""
+@JSON
+def draw_command(
+    file: str, output: str | None, form: str | None, database: str | None, as_json: bool
+) -> None:
+    """Draw a map: a picture, Mermaid or DOT text, or a tree on the terminal.
+
+    --json prints what would be drawn, boxes and lines; with -o the picture is written too.
+    """
     from btm.fallback import FallbackMap  # noqa: PLC0415
     from btm.mapping.picture import picture_of  # noqa: PLC0415
 
-    chosen = form or (_FORMATS.get(Path(output).suffix.lower(), "") if output else "tree")
-    if not chosen:
-        fail(f"what is {output!r} to be? Name a .svg, .png, .mmd or .dot file, or give --format")
+    chosen = _form(output, form, as_json)
     try:
         picture = picture_of(FallbackMap.load(file), read_rows_option(database))
-        if chosen == "tree" and output is None:
+        if output is not None:
+            write_file(Path(output), _drawn(picture, chosen))
+        if as_json:
+            emit_json({**picture.document(), "output": output})
+        elif output is not None:
+            progress_console().print(f"wrote {output}", markup=False)
+        elif chosen == "tree":
             from btm.mapping.text_pictures import draw_tree  # noqa: PLC0415
 
             console().print(draw_tree(picture))
-            return
-        drawn = _drawn(picture, chosen)
+        else:
+            sys.stdout.buffer.write(_drawn(picture, chosen))
+            sys.stdout.flush()
     except BTMError as problem:
         fail(str(problem))
-    if output is None:
-        sys.stdout.buffer.write(drawn)
-        sys.stdout.flush()
-    else:
-        write_file(Path(output), drawn)
-        progress_console().print(f"wrote {output}")
 
 
-@click.command("why")
+def _form(output: str | None, form: str | None, as_json: bool) -> str:
+    """Return what to draw; ends the command where the options do not say, or say two things."""
+    if output is not None:
+        chosen = form or _FORMATS.get(Path(output).suffix.lower(), "")
+        if not chosen:
+            fail(f"what is {output!r} to be? Name a .svg, .png, .mmd or .dot file, or give --format")
+        check_writable(output)
+        return chosen
+    if form is not None and as_json:
+        fail("--format and --json both want stdout; name a file with -o for the picture")
+    if form == "png" and on_a_terminal():
+        fail("a PNG is nothing for a terminal; name a file with -o")
+    return form or "tree"
+
+
+@click.command("why", short_help="List the ways round a tool.")
 @click.argument("tool")
 @click.option(
     "--map", "file", required=True, metavar="FILE", envvar="BTM_MAP", help="The map.  [env: BTM_MAP]"
 )
 @kind_option("--error", help="Only ways that are offered for this error.")
-@JSON_OPTION
+@JSON
 def why_command(tool: str, file: str, error: str | None, as_json: bool) -> None:
     """List the ways round a tool: stand-ins, chains of them and compositions, and what each lacks."""
     from btm.fallback import FallbackMap  # noqa: PLC0415
-    from btm.mapping.why import ways_round  # noqa: PLC0415
+    from btm.fallback.graph import ways_round  # noqa: PLC0415
 
     try:
         fallback_map = FallbackMap.load(file)
@@ -136,7 +166,7 @@ def why_command(tool: str, file: str, error: str | None, as_json: bool) -> None:
         fail(f"the map has no tool {tool!r}" + (f"; did you mean {close!r}?" if close else ""))
     ways = ways_round(fallback_map, tool, ErrorKind(error) if error else None)
     if as_json:
-        emit_json([way.document() for way in ways])
+        emit_json([_way_document(way) for way in ways])
         return
     out = console()
     if not ways:
@@ -150,6 +180,17 @@ def why_command(tool: str, file: str, error: str | None, as_json: bool) -> None:
         )
     out.print(rows)
     out.print(_otherwise(fallback_map, tool).strip())
+
+
+def _way_document(way: Way) -> dict[str, Any]:
+    return {
+        "hops": [list(hop) for hop in way.hops],
+        "coverage": round(way.coverage, 4),
+        "gives": list(way.gives),
+        "lacks": list(way.lacks),
+        "only_for": list(way.only_for),
+        "cost": way.cost,
+    }
 
 
 def _otherwise(fallback_map: FallbackMap, tool: str) -> str:
@@ -168,8 +209,9 @@ def _show_suggestions(found: list[Suggestion], chosen: list[Suggestion]) -> None
         mark = "  [written]" if one in chosen else ""
         out.print(f"{one.tool} → {one.target}   {one.score:.0%}{mark}", style="bold", markup=False)
         for reason in one.reasons:
-            out.print(f"     {reason}", markup=False)
-        out.print(f"     - {flow(one.fallback)}", style="dim", markup=False)
+            paragraph(out, reason, first="     ", rest="     ")
+        # In one line as it stands in a map, to be copied.
+        out.print(f"     - {flow(one.fallback)}", style="dim", markup=False, soft_wrap=True)
     if not found:
         out.print(
             "no suggestions: nothing in the names, descriptions, schemas or evidence points to a stand-in"

@@ -9,7 +9,8 @@ from pathlib import Path
 import click
 
 from btm.cli.database import open_existing
-from btm.cli.output import console, emit_json, fail
+from btm.cli.options import JSON
+from btm.cli.output import check_writable, console, counted, emit_json, fail
 from btm.store.merging import merged
 from btm.store.sql import SqlStore
 
@@ -17,9 +18,13 @@ from btm.store.sql import SqlStore
 @click.command()
 @click.argument("sources", nargs=-1, required=True, metavar="A.db B.db ...")
 @click.option(
-    "-o", "--output", required=True, help="The merged database; made anew, an existing one is not touched."
+    "-o",
+    "--output",
+    required=True,
+    metavar="OUT.db",
+    help="The merged database; made anew, an existing one is not touched.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@JSON
 def merge(sources: tuple[str, ...], output: str, as_json: bool) -> None:
     """Add the evidence of databases: the result equals having learned everything in one place.
 
@@ -28,6 +33,8 @@ def merge(sources: tuple[str, ...], output: str, as_json: bool) -> None:
     """
     if "://" not in output and Path(output).exists():
         fail(f"{output} exists; name a new file for the merged evidence")
+    if "://" not in output:
+        check_writable(output)
     again = [name for name, count in Counter(map(_identity, sources)).items() if count > 1]
     if again:
         fail(f"{again[0]} is named twice; it would count twice")
@@ -47,7 +54,8 @@ def merge(sources: tuple[str, ...], output: str, as_json: bool) -> None:
     if as_json:
         emit_json({"sources": list(sources), "output": output, "keys": keys})
     else:
-        console().print(f"{output}: {keys:,} posteriors from {len(sources)} databases", markup=False)
+        found_in = f"{counted(keys, 'posterior')} from {counted(len(sources), 'database')}"
+        console().print(f"{output}: {found_in}", markup=False)
 
 
 def _identity(source: str) -> str:

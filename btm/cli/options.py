@@ -1,7 +1,8 @@
-"""Options that several commands share: closed sets whose wrong values get the nearest right one."""
+"""Options that several commands share; wrong values of closed sets get the nearest right one."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,21 @@ if TYPE_CHECKING:
     _ParamType = click.ParamType[str]
 else:
     _ParamType = click.ParamType  # generic only in later versions of click
+
+DEFAULT_DATABASE = "btm.db"
+
+_Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+class Number(click.FloatRange):
+    """A number in a range; click itself lets nan into every range."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number."""
+        number = float(super().convert(value, param, ctx))
+        if math.isnan(number):
+            self.fail(f"{value!r} is no number.", param, ctx)
+        return number
 
 
 class _Name(_ParamType):
@@ -32,10 +48,43 @@ class _Name(_ParamType):
         return str(value)
 
 
+JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+LOGS = click.argument("logs", nargs=-1, required=True, metavar="LOGS...")
+FORMAT = click.option(
+    "--format", "form", metavar="NAME", help="The logs' format, instead of telling it from their content."
+)
+STRICT = click.option("--strict", is_flag=True, help="Stop at the first piece of a log that cannot be read.")
+POLICIES = click.option(
+    "--policies",
+    default="default",
+    show_default=True,
+    metavar="FILE",
+    help="A policy file: a path, or a shipped one's name.",
+)
+
+
+def map_option(what_for: str = "") -> _Decorator:
+    """Return the option that names a fallback map; ``what_for`` says what the command takes from it."""
+    said = f": says {what_for}." if what_for else "."
+    return click.option(
+        "--map", "map_name", metavar="FILE", help=f"A fallback map (a path, or a shipped one's name){said}"
+    )
+
+
+def database_option(what: str) -> _Decorator:
+    """Return the option that names a database; there is a usual one."""
+    return click.option(
+        "--db",
+        "database",
+        default=DEFAULT_DATABASE,
+        show_default=True,
+        metavar="FILE",
+        help=f"{what} (path or URL).",
+    )
+
+
 ERROR_KIND = _Name("error kind", ErrorKind)
 ACTION = _Name("action", Action)
-
-_Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def kind_option(name: str, **attributes: Any) -> _Decorator:

@@ -1,21 +1,28 @@
 """What every command shares: one JSON document for scripts, tables for people, and the exit codes.
 
 Exit codes: 0 fine, 1 the check found something, 2 wrong usage or unreadable input. What ends a command from outside
-has the shell's own codes, so that no script takes it for a finding.
+has the shell's own codes, and a fault of btm itself that of ``sysexits.h``, so that no script takes them for a finding.
 """
 
 from __future__ import annotations
 
 import errno
 import sys
+import textwrap
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NoReturn
 
 import orjson
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Table
+from rich.text import Text
 
 FOUND = 1
 USAGE = 2
+FAULT = 70
 INTERRUPTED = 130
 UNREAD = 141
 """Whoever read the output in a pipe has stopped reading."""
@@ -23,20 +30,52 @@ _PIPE_WIDTH = 160
 
 
 class _Console(Console):
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        # Names come from logs and models: what would steer the terminal is left out, only rich's own codes get there.
+        for segment in super().render(renderable, options):
+            text = segment.text
+            if segment.control or all(map(_shows, text)):
+                yield segment
+            else:
+                yield Segment("".join(filter(_shows, text)), segment.style)
+
     def on_broken_pipe(self) -> None:
         # rich's own answer is exit code 1, which says that a check found something
         raise BrokenPipeError(errno.EPIPE, "nobody reads the output")
 
 
+def _shows(character: str) -> bool:
+    return character.isprintable() or character == "\n"
+
+
+def on_a_terminal() -> bool:
+    """Return whether stdout is a terminal."""
+    return sys.stdout.isatty()
+
+
 def console() -> Console:
     """Return a console on stdout: colour on a terminal, plain text of a fixed width in a pipe."""
     # A pipe has no width of its own; this one is enough that no table folds its names.
-    return _Console(highlight=False) if sys.stdout.isatty() else _Console(highlight=False, width=_PIPE_WIDTH)
+    return _Console(highlight=False) if on_a_terminal() else _Console(highlight=False, width=_PIPE_WIDTH)
 
 
 def progress_console() -> Console:
     """Return a console on stderr, for progress and remarks that must not mix with the output."""
-    return Console(stderr=True, highlight=False)
+    return _Console(stderr=True, highlight=False)
+
+
+@contextmanager
+def progress(what: str, noun: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a bar on stderr while that is a terminal; what is given is told how many of how many are done."""
+    if not sys.stderr.isatty():
+        yield lambda done, total: None  # noqa: ARG005 - there is nobody to tell
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn  # noqa: PLC0415 - slow to import
+
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TextColumn(noun))
+    with Progress(*columns, console=progress_console(), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def emit_json(document: Any) -> None:
@@ -53,7 +92,59 @@ def table(*columns: str, title: str | None = None, numeric: tuple[str, ...] = ()
     return made
 
 
+def paragraph(
+    out: Console, text: str, *, first: str = "", rest: str = "", style: str = "", width: int | None = None
+) -> None:
+    """Print a paragraph as data, never as markup; ``first`` stands before its first line, ``rest`` before the others."""
+    lines = textwrap.wrap(
+        text,
+        min(width or out.width, out.width),
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_on_hyphens=False,
+    )
+    for line in lines or [first.rstrip()]:
+        out.print(Text(line, style=style))
+
+
+def listed(items: Iterable[str], width: int) -> str:
+    """Return items with commas between them, in lines of about ``width`` characters that end between two items."""
+    lines: list[str] = []
+    for item in items:
+        if lines and len(lines[-1]) + len(item) + 3 <= width:
+            lines[-1] += f", {item}"
+        else:
+            lines.append(item)
+    return ",\n".join(lines)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return ``1 call``, ``2 calls``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def percent(share: float) -> str:
+    """Return ``56 %``."""
+    return f"{share * 100:.0f} %"
+
+
+def check_writable(path: str) -> None:
+    """End the command when a file could not be written because of where it is to stand, before any work is done."""
+    target = Path(path)
+    if target.is_dir():
+        fail(f"{path} is a folder; name the file to write")
+    if not target.parent.exists():
+        fail(f"there is no folder {target.parent} to write {path} in")
+    if not target.parent.is_dir():
+        fail(f"{target.parent} is no folder, so {path} cannot be written")
+
+
+def remark(message: str) -> None:
+    """Say something on stderr that a person may want to know and no script depends on."""
+    sys.stderr.write(f"btm: {message}\n")
+
+
 def fail(message: str) -> NoReturn:
     """End the command: wrong usage or unreadable input."""
-    sys.stderr.write(f"btm: {message}\n")
+    remark(message)
     raise SystemExit(USAGE)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from btm.cli.output import console, emit_json, table
+from btm.cli.options import JSON, Number
+from btm.cli.output import console, counted, emit_json, paragraph, progress, table
 
 if TYPE_CHECKING:
     from btm.evaluation.regret import Floats, Total
@@ -28,18 +29,27 @@ _BEFORE, _AFTER = 500, 4 * WINDOW
 @click.option(
     "--half-life",
     "half_life_days",
-    type=click.FloatRange(0, min_open=True),
+    type=Number(0, min_open=True),
     default=7.0,
     show_default=True,
     help="Days after which evidence counts half; there is a failure every hour.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@JSON
 def regret(games: int, incidents: int, seed: int, half_life_days: float, as_json: bool) -> None:
     """Measure what the planner loses against the best decisions, where the true chances are known.
 
     A simulated fleet of 20 tools fails in six ways; each tool has three substitutes, the chances drift, and after
     --incidents a third of them turn into their opposite. Regret counts in calls (what is enough is worth V of them).
-    """
+
+    \b
+    btm            the planner with pooled posteriors, as a memory uses it
+    flat           the planner with Beta(1, 1) a key, without pooling
+    shuffled       the planner with its evidence dealt out to other keys
+    rules          three repeats, then the first substitute, then give up
+    patient rules  three repeats, then every substitute in turn
+    thompson       Thompson sampling that knows how the chances were drawn
+    informed       the same knowledge, without exploring
+    """  # noqa: D301 - click reads the backslash
     from btm.evaluation.regret import play, recovery  # noqa: PLC0415 - only this command needs it
     from btm.evaluation.simulation import Game  # noqa: PLC0415
 
@@ -47,8 +57,12 @@ def regret(games: int, incidents: int, seed: int, half_life_days: float, as_json
         Game(seed + n, incidents + _AFTER, change_at=incidents, half_life_s=half_life_days * 86_400.0)
         for n in range(games)
     ]
-    lost = [play(game) for game in played]
-    unchanged = [play(replace(game, change_at=None), ("btm",))["btm"] for game in played]
+    lost, unchanged = [], []
+    with progress("playing", "worlds") as tell:
+        for number, game in enumerate(played):
+            tell(number, games)
+            lost.append(play(game))
+            unchanged.append(play(replace(game, change_at=None), ("btm",))["btm"])
     recovered = recovery([one["btm"] for one in lost], unchanged, incidents)
     if as_json:
         emit_json({**document(played[0], games, lost), "recovery": recovered})
@@ -91,11 +105,16 @@ def _print(game: Game, games: int, lost: list[dict[str, Floats]], recovered: flo
 
     out = console()
     change, stretches = game.change_at or 0, _stretches(game)
-    out.print(
-        f"Regret in calls, the mean of {games} simulated worlds (seeds {game.seed} to {game.seed + games - 1})\n"
+    worlds = f"seed {game.seed}" if games == 1 else f"seeds {game.seed} to {game.seed + games - 1}"
+    paragraph(
+        out,
+        f"Regret in calls: what was lost against the best decisions, the mean of {counted(games, 'simulated world')} "
+        f"({worlds}). First over all {change:,} incidents before the change, then per incident: on the last "
+        f"{min(_BEFORE, change):,} before it, and by hundreds after it.",
     )
+    out.print()
     after = [name for name in stretches if name.startswith("after")]
-    numeric = (f"{change:,} incidents", "times btm's", f"of the last {_BEFORE}", *after)
+    numeric = ("in all", "x btm's", "before", *(f"to {stretches[name][1] - change}" for name in after))
     rows = table("decided by", *numeric, numeric=numeric)
     found = {name: totals(lost, start, stop) for name, (start, stop) in stretches.items()}
     for number, total in enumerate(found["before"]):
@@ -106,11 +125,13 @@ def _print(game: Game, games: int, lost: list[dict[str, Floats]], recovered: flo
             *(_each(found[name][number], *stretches[name]) for name in ("last before", *after)),
         )
     out.print(rows)
-    out.print(
-        f"\nIncidents {SETTLED[0]} to {SETTLED[1]} after the change cost btm {recovered:.2f} times what they cost "
-        "in the same worlds without it."
+    out.print()
+    paragraph(out, "± is the standard error over worlds.")
+    paragraph(
+        out,
+        f"Incidents {SETTLED[0]} to {SETTLED[1]} after the change cost btm {recovered:.2f} times what they cost "
+        "in the same worlds without it.",
     )
-    out.print("± is the standard error over worlds; from the third column on, regret per incident.")
 
 
 def _each(total: Total, start: int, stop: int) -> str:

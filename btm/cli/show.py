@@ -8,8 +8,8 @@ import click
 from rich.markup import escape
 
 from btm.cli.bars import ORDINALS, WIDTH, interval_bar
-from btm.cli.database import DEFAULT_DATABASE, Learned, belief_row
-from btm.cli.options import action_option, kind_option
+from btm.cli.database import Learned, belief_row
+from btm.cli.options import JSON, Number, action_option, database_option, kind_option
 from btm.cli.output import console, emit_json, fail
 from btm.errors import nearest
 from btm.model import EvidenceKey
@@ -23,14 +23,12 @@ _SHORTEST_BAR = 5
 
 
 @click.command()
-@click.option(
-    "--db", "database", default=DEFAULT_DATABASE, show_default=True, help="The database (path or URL)."
-)
+@database_option("The database")
 @click.option("--tool", help="Only this tool.")
 @kind_option("--error", help="Only this error kind.")
 @action_option("--action", help="Only this action.")
 @click.option(
-    "--min-n", type=float, default=0.0, help="Only keys with at least so much evidence of their own."
+    "--min-n", type=Number(0.0), default=0.0, help="Only keys with at least so much evidence of their own."
 )
 @click.option(
     "--limit",
@@ -39,7 +37,7 @@ _SHORTEST_BAR = 5
     show_default=True,
     help="Rows for people; --json gives all.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@JSON
 def show(
     database: str,
     tool: str | None,
@@ -96,11 +94,16 @@ def _print(rows: Sequence[Row], found: Mapping[EvidenceKey, Trend], limit: int) 
             previous = (key.tool, key.kind)
             out.print(f"\n[bold]{escape(key.tool)}[/bold] after {key.kind}")
         low, high = belief.interval()
-        out.print(
+        line = (
             f"  {_recovery(key):{width}}  {interval_bar(low, belief.mean, high, bar)}  "
-            f"{belief.mean:.2f}  {low:.2f} to {high:.2f}  n {belief.n:<6.4g}{_trend(found.get(key))}".rstrip(),
-            markup=False,
+            f"{belief.mean:.2f}  {low:.2f} to {high:.2f}  n {belief.n:<6.4g}"
         )
+        trend = _trend(found.get(key))
+        if len(line) + len(trend) > out.width:
+            out.print(line.rstrip(), markup=False)
+            line, trend = "  ", trend.strip()
+        if (line + trend).strip():
+            out.print((line + trend).rstrip(), markup=False)
     if len(rows) > limit:
         out.print(f"\n{len(rows) - limit} more; --limit shows them, --tool and --error narrow the list.")
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
-from btm.errors import StoreError
 from btm.model import Action, ErrorKind, EvidenceKey
+from btm.store import Store
 
 Row = tuple[EvidenceKey, float, float]
 
@@ -27,20 +25,11 @@ class Switch:
     tried: float
 
 
-def rows_of(database: str | Path) -> list[Row]:
-    """Return a database's evidence, each row (key, successes, failures) decayed to now. Raises StoreError."""
-    from btm.store.sql import SqlStore  # noqa: PLC0415 - SQLAlchemy is only needed where a database is given
-
-    if not Path(database).is_file():
-        raise StoreError(f"there is no database {str(database)!r}")
-    store = SqlStore(database)
-    try:
-        now = time.time()
-        snapshot = store.load(now)
-        scale = snapshot.scale(now)
-        return [(key, successes * scale, failures * scale) for key, successes, failures in snapshot.evidence]
-    finally:
-        store.close()
+def rows_of(store: Store, now: float) -> list[Row]:
+    """Return a store's evidence, each row (key, successes, failures) decayed to ``now``."""
+    snapshot = store.load(now)
+    scale = snapshot.scale(now)
+    return [(key, successes * scale, failures * scale) for key, successes, failures in snapshot.evidence]
 
 
 def switches(rows: Iterable[Row]) -> dict[tuple[str, str], list[Switch]]:

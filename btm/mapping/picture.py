@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
+from typing import Any
 
 from btm.fallback import FallbackMap, Role, ToolEntry
 from btm.fallback.checking import steps_of
@@ -69,6 +70,14 @@ class Picture:
     def linked(self) -> frozenset[str]:
         """The boxes that a line touches."""
         return frozenset(key for line in self.lines for key in (line.source, line.target))
+
+    def document(self) -> dict[str, Any]:
+        """Return the picture as JSON values."""
+        return {
+            "domain": self.domain,
+            "boxes": [asdict(box) for box in self.boxes],
+            "lines": [asdict(line) for line in self.lines],
+        }
 
 
 def picture_of(fallback_map: FallbackMap, rows: Iterable[Row] = ()) -> Picture:

@@ -29,6 +29,9 @@ def read_tools(source: str) -> tuple[ToolInfo, ...]:
     """
     if re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*", source):
         found = tuple(_objects(_attribute(source)))
+    elif source.endswith(".py"):
+        module = source.removesuffix(".py").removeprefix("./").replace("/", ".")
+        raise ToolsError(f"{source} is Python: name its module and the list in it, such as {module}:tools")
     else:
         try:
             document = orjson.loads(Path(source).read_bytes())

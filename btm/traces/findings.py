@@ -1,8 +1,8 @@
-"""What stands out in fitted evidence, as sentences."""
+"""What stands out in the attempts of a fit, as sentences."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from scipy.special import betaincinv
@@ -21,22 +21,21 @@ class Finding:
     tool: str
     kind: ErrorKind
     text: str
-    n: float
+    n: int
 
 
-def findings(sums: Mapping[EvidenceKey, Sequence[float]]) -> list[Finding]:
+def findings(tried: Mapping[tuple[EvidenceKey, bool], int]) -> list[Finding]:
     """Return what is all but certain: recoveries that do not work and recoveries that do, most evidence first.
 
     A recovery does not work when the 95 % interval of its chance (from Beta(1, 1), all tries together) lies below
     15 %, and works when it lies above 60 %.
     """
-    pooled: dict[tuple[str, ErrorKind, Action, str], list[float]] = {}
-    for key, (successes, failures) in sums.items():
+    pooled: dict[tuple[str, ErrorKind, Action, str], list[int]] = {}
+    for (key, success), times in tried.items():
         if key.action in (Action.ESCALATE, Action.ABANDON):
             continue  # a way out, which always "works", and no recovery
-        total = pooled.setdefault(key[:4], [0.0, 0.0])
-        total[0] += successes
-        total[1] += failures
+        total = pooled.setdefault(key[:4], [0, 0])
+        total[0 if success else 1] += times
     found = []
     for (tool, kind, action, target), (worked, failed) in pooled.items():
         n = worked + failed
@@ -58,8 +57,8 @@ _DOING = {
 }
 
 
-def _verdict(worked: float, n: float, low: float) -> str:
-    counts = f"({worked:,.0f} of {n:,.0f})"
+def _verdict(worked: int, n: int, low: float) -> str:
+    counts = f"({worked:,} of {n:,})"
     if worked == 0:
         return f"never worked {counts}"
     return f"mostly works {counts}" if low > _MOSTLY else f"hardly ever works {counts}"

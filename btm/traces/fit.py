@@ -23,6 +23,7 @@ _MAX_SKIPPED = 10_000
 class Fit:
     """What a fit has learned so far, as sums and counts; nothing of it is in a database yet.
 
+    ``sums`` are a key's successes and failures as evidence weighs them; ``tried`` counts them, by key and success.
     ``made`` holds every attempt with its conversation's id, if the fit was asked to keep them.
     """
 
@@ -41,6 +42,7 @@ class Fit:
     skipped_count: int = 0
     fitted: LearnedFrom = field(default_factory=LearnedFrom)
     sums: dict[EvidenceKey, list[float]] = field(default_factory=dict)
+    tried: Counter[tuple[EvidenceKey, bool]] = field(default_factory=Counter)
     made: list[tuple[str, Attempt]] = field(default_factory=list)
 
     def rows(self) -> Iterator[EvidenceRow]:
@@ -66,6 +68,7 @@ class Fit:
         self.attempts += len(told.attempts)
         for attempt in told.attempts:
             self.actions[attempt.key.action] += 1
+            self.tried[attempt.key, attempt.success] += 1
             sums = self.sums.setdefault(attempt.key, [0.0, 0.0])
             sums[0 if attempt.success else 1] += decay.weight(attempt.at)
         if keep:
@@ -91,6 +94,7 @@ class Fit:
         self.tool_errors += other.tool_errors
         self.tools += other.tools
         self.actions += other.actions
+        self.tried += other.tried
         self.formats += other.formats
         self.skipped += other.skipped[: _MAX_SKIPPED - len(self.skipped)]
         self.skipped_count += other.skipped_count

@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, islice
+from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from btm.errors import TraceError
@@ -33,11 +34,13 @@ from btm.traces.listening import Listener
 from btm.traces.loose import Gathered, put_in_order
 from btm.traces.reading import logs_to_read, opened, read_conversations
 from btm.traces.records import Excerpt, Piece
-from btm.traces.source import LogFile, Watch
+from btm.traces.source import STDIN, LogFile, Watch, find_logs
 
 _PART_BYTES = 512 << 10
 _PART_CONVERSATIONS = 256
 _Item = TypeVar("_Item")
+_WORTH_SHARING = 8 << 20  # bytes of logs; with less, starting a process takes as long as it saves
+_MOST_BY_ITSELF = 8  # one process cuts the logs up, and cannot feed many more
 _WAITING = 3  # parts in hand for each worker: enough that none has to wait, few enough to stay small
 
 
@@ -75,6 +78,20 @@ class Work:
 @lru_cache(maxsize=1)
 def _listener(map_name: str | None, now: float) -> Listener:
     return Listener(FallbackMap.load(map_name) if map_name else FallbackMap.empty(), now=now)
+
+
+def suitable_workers(paths: Iterable[str | os.PathLike[str]]) -> int:
+    """Return how many workers these logs are worth: one for a few megabytes, else one for each processor, up to 8.
+
+    How much comes in by stdin cannot be known, and is taken to be much. Raises what ``logs_to_read`` raises.
+    """
+    size = 0
+    for log in find_logs(paths):
+        size += _WORTH_SHARING if log.path == STDIN else Path(log.path).stat().st_size
+    if size < _WORTH_SHARING:
+        return 1
+    usable = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    return min(usable, _MOST_BY_ITSELF)
 
 
 def fit_logs(

@@ -6,9 +6,9 @@ import json
 import random
 import xml.etree.ElementTree as ET
 from pathlib import Path
-from typing import Any
 
 import pytest
+from chat_kit import TIMEOUT, conversation
 from database_kit import run, run_json
 
 
@@ -16,20 +16,12 @@ from database_kit import run, run_json
 def log(tmp_path: Path) -> Path:
     rng = random.Random(0)
     path = tmp_path / "chats.jsonl"
-    path.write_text("".join(conversation(n, rng.random() < 0.8) for n in range(80)), encoding="utf-8")
+    rows = (
+        conversation(n, TIMEOUT, "fine" if rng.random() < 0.8 else TIMEOUT, tool=f"get_{n % 7}")
+        for n in range(80)
+    )
+    path.write_text("".join(rows), encoding="utf-8")
     return path
-
-
-def conversation(number: int, works: bool) -> str:
-    tool = f"get_{number % 7}"
-    messages: list[dict[str, Any]] = [{"role": "user", "content": "where is my order?"}]
-    for place, answer in enumerate(
-        ("Error: request timed out", "fine" if works else "Error: request timed out")
-    ):
-        call = {"id": f"c{place}", "function": {"name": tool, "arguments": f'{{"order_id": "O{number}"}}'}}
-        messages.append({"role": "assistant", "tool_calls": [call]})
-        messages.append({"role": "tool", "tool_call_id": f"c{place}", "content": answer})
-    return json.dumps({"conversation_id": f"c-{number}", "messages": messages}) + "\n"
 
 
 def test_calibration_prints_one_document(log: Path) -> None:
@@ -58,7 +50,8 @@ def test_people_get_a_table_and_the_diagram(log: Path, tmp_path: Path) -> None:
     result = run("calibration", log, "--out", picture)
     assert result.exit_code == 0
     assert "All held-out attempts: 40" in result.stdout
-    assert "pooled minus it" in result.stdout
+    assert "btm minus it" in result.stdout
+    assert "What btm foretold, and what happened" in result.stdout
     assert ET.parse(picture).getroot().tag.endswith("svg")
 
 
@@ -90,10 +83,18 @@ def test_logs_that_teach_nothing_are_an_error(command: str, tmp_path: Path) -> N
     assert result.stdout == ""
 
 
+def test_a_piece_that_cannot_be_read_is_said_once(log: Path) -> None:
+    log.write_text(log.read_text() + "{broken\n", encoding="utf-8")
+    assert [(s["file"], s["line"]) for s in run_json("backtest", log)["skipped"]] == [(str(log), 81)]
+    assert run("backtest", log).stdout.count(f"skipped {log}:81: not JSON") == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("calibration",), "LOGS"),
+        (("calibration", "x.jsonl", "--out", "x.png"), "name a .svg file"),
+        (("calibration", "x.jsonl", "--out", "nowhere/x.svg"), "there is no folder nowhere"),
         (("calibration", "x.jsonl", "--parts", "1"), "--parts"),
         (("backtest", "-"), "stdin can be read once"),
     ],

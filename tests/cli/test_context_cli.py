@@ -47,9 +47,28 @@ def test_arguments_can_come_from_a_file(tmp_path: Path) -> None:
     assert run_json(*given, "--call", f"@{arguments}") == run_json(*given, "--call", '{"order_id": "O7"}')
 
 
+@pytest.mark.parametrize("command", ["context", "explain"])
+def test_a_tool_that_the_map_does_not_know_is_remarked_on(command: str, tmp_path: Path) -> None:
+    given = (
+        command,
+        "--error",
+        "timeout",
+        "--db",
+        live(tmp_path / "b.db", [True]),
+        "--map",
+        write_map(tmp_path),
+    )
+    slip = run(*given, "--tool", "get_ordr", "--json")
+    assert slip.exit_code == 0
+    assert slip.stderr == "btm: the map has no tool 'get_ordr'; did you mean 'get_order'?\n"
+    assert "has nothing to say about it" in run(*given, "--tool", "zzz").stderr
+    assert run(*given, "--tool", "get_order").stderr == ""
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (("--error", "timeout", "--call", "@no-such-file"), "from no-such-file: No such file or directory"),
         (("--error", "time_out"), "Did you mean 'timeout'?"),
         (("--error", "timeout", "--call", "{"), "not JSON"),
         (("--error", "timeout", "--call", "[1]"), "not a JSON object"),

@@ -68,6 +68,8 @@ def test_arms_can_be_listed() -> None:
     result = run_eval("--list-arms")
     assert result.exit_code == 0
     assert "btm:shuffled" in result.stdout
+    listed = json.loads(run_eval("--list-arms", "--json").stdout)
+    assert "btm:shuffled" in [one["arm"] for one in listed]
 
 
 def test_eval_keeps_what_was_learned_and_leaves_other_files_alone(tmp_path: Path) -> None:

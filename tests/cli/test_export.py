@@ -24,7 +24,7 @@ def test_events_are_written_to_stdout_and_remarks_beside_it(tmp_path: Path) -> N
     assert result.exit_code == 0
     (line,) = result.stdout.splitlines()
     assert json.loads(line)["tool"] == "get_order"
-    assert "1 events" in result.stderr
+    assert "1 event in" in result.stderr
 
 
 def test_two_things_cannot_go_to_stdout(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import io
 import json
 import re
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from chat_kit import TIMEOUT, conversation
 from click.testing import CliRunner
 from rich.console import Console
 from shared_data import shared
@@ -23,21 +23,7 @@ from btm.model import Action, ErrorKind, EvidenceKey
 from btm.store.sql import SqlStore
 from btm.traces.findings import findings
 
-fit_command = importlib.import_module("btm.cli.fit")
-TIMEOUT = "Error: request timed out"
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "fit-from-logs.md"
-
-
-def conversation(number: int, *answers: str) -> str:
-    messages: list[dict[str, Any]] = [{"role": "user", "content": "where is my order?"}]
-    for place, answer in enumerate(answers):
-        call = {
-            "id": f"c{place}",
-            "function": {"name": "get_order", "arguments": f'{{"order_id": "O{number}"}}'},
-        }
-        messages.append({"role": "assistant", "tool_calls": [call]})
-        messages.append({"role": "tool", "tool_call_id": f"c{place}", "content": answer})
-    return json.dumps({"conversation_id": f"conversation-{number}", "messages": messages}) + "\n"
 
 
 @pytest.fixture
@@ -100,7 +86,7 @@ def test_a_second_fit_adds_nothing_and_says_so(log: Path, database: Path) -> Non
     document = fitted(copy, "--db", database)
     assert (document["conversations"], document["already_fitted"], document["calls"]) == (0, 12, 0)
     assert evidence(database) == LEARNED
-    assert "12 conversations were fitted before and add nothing" in run(log, "--db", database)
+    assert "12 conversations fitted before, which add nothing again" in run(log, "--db", database)
 
 
 def test_again_counts_what_was_fitted_before_once_more(log: Path, database: Path) -> None:
@@ -130,8 +116,10 @@ def test_the_summary_says_what_never_and_what_mostly_works(log: Path, database: 
         "".join(conversation(n, "Error: order not found", "Error: order not found") for n in range(41))
     )
     said = run(log, "--db", database)
-    assert "41 conversations (openai_chat 41), 82 calls, 82 errors, 41 incidents, 41 attempts" in said
-    assert "get_order after not_found: repeating unchanged never worked (0 of 41)" in said
+    assert (
+        "41 conversations (openai_chat 41)\n82 calls, 82 errors, 41 incidents, 41 attempts to recover" in said
+    )
+    assert "What stands out\n- get_order after not_found: repeating unchanged never worked (0 of 41)" in said
 
 
 def test_a_broken_line_is_reported_and_the_rest_is_learned(log: Path, database: Path) -> None:
@@ -206,7 +194,7 @@ def test_progress_is_shown_on_a_terminal_and_kept_from_the_output(
 ) -> None:
     terminal = io.StringIO()
     console = Console(file=terminal, force_terminal=True, width=100)
-    monkeypatch.setattr(fit_command, "progress_console", lambda: console)
+    monkeypatch.setattr("btm.cli.logs.progress_console", lambda: console)
     said = run(log, "--db", database, "--workers", workers)
     assert "12 conversations" in terminal.getvalue()
     assert "100 %" in terminal.getvalue()
@@ -241,16 +229,84 @@ def test_every_command_of_the_page_about_fitting_works(
     assert evidence(tmp_path / "summed.db") == LEARNED_ONCE
 
 
+def test_a_database_keeps_its_pace_and_says_which(log: Path, tmp_path: Path) -> None:
+    for asked, pace in ((None, "never forgets"), ("30", "forgets half in 30 days")):
+        database = tmp_path / f"{asked}.db"
+        run(log, "--db", database, *(("--half-life", asked) if asked else ()))
+        result = CliRunner().invoke(cli, ["fit", str(log), "--db", str(database), "--half-life", "7"])
+        assert result.exit_code == 2
+        assert f"{database} {pace}, and a database keeps its pace" in result.stderr
+        if asked:
+            run(log, "--db", database, "--half-life", asked)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--db", "nowhere/btm.db"), "there is no folder nowhere to write nowhere/btm.db in"),
+        (("--db", "."), ". is a folder; name the file to write"),
+        (("--emit", "nowhere/a.parquet"), "there is no folder nowhere to write nowhere/a.parquet in"),
+    ],
+)
+def test_what_cannot_be_written_is_said_before_anything_is_read(
+    options: tuple[str, ...], message: str, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(cli, ["fit", str(log), *options])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert message in result.stderr
+    assert not (tmp_path / "btm.db").exists()
+
+
+def test_a_folder_without_a_file_is_said_to_be_one(tmp_path: Path, database: Path) -> None:
+    empty = tmp_path / "logs"
+    empty.mkdir()
+    result = CliRunner().invoke(cli, ["fit", str(empty), "--db", str(database)])
+    assert (result.exit_code, database.exists()) == (2, False)
+    assert f"there is no file in {empty}" in result.stderr
+
+
+def test_a_log_without_a_failure_teaches_nothing_and_it_is_said(tmp_path: Path, database: Path) -> None:
+    calm = tmp_path / "calm.jsonl"
+    calm.write_text(conversation(1, "shipped"))
+    said = run(calm, "--db", database)
+    assert "1 conversation (openai_chat 1)\n1 call, 0 errors, 0 incidents, 0 attempts to recover" in said
+    assert "Nothing new to learn" in said
+    assert "Learned into" not in said
+
+
+def test_every_kind_of_error_stands_in_the_summary(log: Path, database: Path, tmp_path: Path) -> None:
+    texts = {
+        "timeout": TIMEOUT, "rate_limit": "Error: 429 too many requests", "server_error": "Error: 500 internal server error",
+        "unavailable": "Error: 503 service unavailable", "auth_error": "Error: 401 unauthorized",
+        "quota_exhausted": "Error: monthly quota exceeded", "not_found": "Error: order not found",
+        "invalid_arguments": "Error: invalid argument order_id", "empty_result": "[]",
+    }  # fmt: skip
+    log.write_text("".join(conversation(n, text) for n, text in enumerate(texts.values())))
+    found = fitted(log, "--dry-run")["errors"]
+    said = run(log, "--dry-run")
+    assert len(found) >= 8
+    assert all(f"\n{kind} " in said for kind in found)
+
+
 def test_a_half_life_is_a_number(log: Path, database: Path) -> None:
     result = CliRunner().invoke(cli, ["fit", str(log), "--db", str(database), "--half-life", "nan"])
     assert (result.exit_code, database.exists()) == (2, False)
-    assert "not nan" in result.stderr
+    assert "'nan' is no number" in result.stderr
 
 
 def test_handing_over_is_no_recovery_that_works() -> None:
     key = EvidenceKey("get_order", ErrorKind.TIMEOUT, Action.ESCALATE, "human", 1)
-    assert findings({key: (40.0, 0.0)}) == []
-    assert len(findings({key._replace(action=Action.SWITCH): (40.0, 0.0)})) == 1
+    assert findings({(key, True): 40}) == []
+    assert len(findings({(key._replace(action=Action.SWITCH), True): 40})) == 1
+
+
+def test_what_stands_out_is_counted_whatever_the_evidence_weighs(log: Path) -> None:
+    may = '{"created_at": "2026-05-01T00:00:00Z", '
+    log.write_text("".join(conversation(n, TIMEOUT, "shipped").replace("{", may, 1) for n in range(20)))
+    plain, fading = fitted(log, "--dry-run"), fitted(log, "--dry-run", "--half-life", "1")
+    assert "(20 of 20)" in plain["findings"][0]["text"]
+    assert fading["findings"] == plain["findings"]
 
 
 def test_a_path_that_is_not_there_makes_no_database(tmp_path: Path) -> None:

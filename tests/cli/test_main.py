@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -13,6 +14,7 @@ from click.testing import CliRunner
 from btm import __version__
 from btm.cli import main as main_module
 from btm.cli.main import COMMANDS, cli
+from btm.errors import StoreError
 
 
 def test_every_command_is_listed_and_has_help() -> None:
@@ -93,13 +95,54 @@ def test_a_folder_is_not_said_to_be_missing(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_written_is_said_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "log.jsonl").write_text("")
-    target = tmp_path / "log.jsonl" / "out.jsonl"
+    target = tmp_path / f"{'x' * 300}.jsonl"
     command = ["export", "trajectories", str(tmp_path / "log.jsonl"), "-o", str(target)]
     result = CliRunner().invoke(cli, command)
     assert result.exit_code == 2
-    assert result.stderr.startswith("btm: ")
-    assert result.stderr.endswith(": Not a directory\n")
-    assert isinstance(CliRunner().invoke(cli, ["-v", *command]).exception, NotADirectoryError)
+    assert result.stderr == f"btm: {target}: File name too long\n"
+    assert isinstance(CliRunner().invoke(cli, ["-v", *command]).exception, OSError)
+
+
+@pytest.mark.parametrize("problem", [StoreError("no such database"), OSError(5, "broken")])
+def test_a_traceback_that_was_asked_for_is_no_finding(
+    problem: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ended_with(problem, monkeypatch, "-v") == 2
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_a_fault_of_btm_itself_is_no_finding(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ended_with(ZeroDivisionError("oh"), monkeypatch) == 70
+    said = capsys.readouterr().err
+    assert "ZeroDivisionError: oh" in said
+    assert said.endswith("btm: this is a fault of btm itself\n")
+
+
+def ended_with(problem: Exception, monkeypatch: pytest.MonkeyPatch, *options: str) -> Any:
+    """Run ``btm show`` with a command that raises, and return the exit code."""
+
+    def raising(**_: Any) -> None:
+        raise problem
+
+    monkeypatch.setattr(main_module.import_module("btm.cli.show").show, "callback", raising)
+    monkeypatch.setattr(sys, "argv", ["btm", *options, "show"])
+    with pytest.raises(SystemExit) as stopped:
+        main_module.main()
+    return stopped.value.code
+
+
+@pytest.mark.parametrize("group", ["map", "export"])
+def test_the_list_of_a_groups_commands_is_not_cut(group: str) -> None:
+    shown = CliRunner().invoke(cli, [group, "--help"], env={"COLUMNS": "80"})
+    assert not [line for line in shown.output.splitlines()[1:] if line.endswith("...")]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_fits_eighty_columns(name: str) -> None:
+    shown = CliRunner().invoke(cli, [name, "--help"], terminal_width=80)
+    assert max(map(len, shown.output.splitlines())) <= 80
 
 
 def test_an_output_without_bars_gets_question_marks() -> None:

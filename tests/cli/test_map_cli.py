@@ -11,7 +11,6 @@ from click.testing import CliRunner, Result
 
 from btm.cli.map import map_group
 from btm.fallback import FallbackMap
-from btm.mapping.evidence import rows_of
 from btm.model import Action, ErrorKind, EvidenceKey
 from btm.store.sql import SqlStore
 
@@ -56,18 +55,23 @@ def test_check_ends_with_0_when_there_is_no_error(good: Path) -> None:
     assert "1 warning" in run("check", good).stdout
 
 
-def test_check_ends_with_1_and_shows_the_line_and_the_cure(good: Path) -> None:
+@pytest.mark.parametrize("width", [160, 80, 40])
+def test_check_ends_with_1_and_shows_the_line_and_the_cure(
+    width: int, good: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("btm.cli.output._PIPE_WIDTH", width)
     broken = GOOD.replace("tool: find_order", "tool: find_ordr")
     good.write_text(broken)
     column = broken.splitlines()[3].index("find_ordr") + 1
     shown = run("check", good, code=1).stdout
-    assert "error[format]: the tool 'find_ordr' is not declared" in shown
+    assert "error[format]: the tool 'find_ordr' is not declared" in " ".join(shown.split())
     assert f"--> {good}:4:{column}" in shown.replace("\n", "")
     line, mark = next(
         (a, b) for a, b in zip(shown.splitlines(), shown.splitlines()[1:], strict=False) if "^" in b
     )
     assert line[mark.index("^") :][: mark.count("^")] == "find_ordr"
-    assert "did you mean 'find_order'?" in shown
+    assert "did you mean 'find_order'?" in " ".join(shown.split())
+    assert all(len(text) <= width for text in shown.splitlines() if "-->" not in text)
 
 
 def test_check_with_strict_fails_for_warnings_too(good: Path) -> None:
@@ -87,6 +91,8 @@ def test_what_cannot_be_read_ends_with_2(tmp_path: Path, good: Path) -> None:
     assert "cannot be read" in run("check", tmp_path / "none.yaml", code=2).stderr
     assert "no shipped one" in run("check", "no-such-map", code=2).stderr
     assert "cannot be imported" in run("check", good, "--tools", "no_such_module_at_all:x", code=2).stderr
+    python = run("check", good, "--tools", "./support/agent.py", code=2).stderr
+    assert "name its module and the list in it, such as support.agent:tools" in python
 
 
 def test_init_writes_a_map_that_check_takes(tmp_path: Path, good: Path) -> None:
@@ -95,7 +101,8 @@ def test_init_writes_a_map_that_check_takes(tmp_path: Path, good: Path) -> None:
     assert FallbackMap.load(out).domain == "new"
     run("check", out, "--tools", good.with_name("tools.json"))
     before = out.read_text()
-    run("init", "--tools", good.with_name("tools.json"), "-o", out)
+    again = run("init", "--tools", good.with_name("tools.json"), "-o", out).stdout
+    assert "has all of these tools already" in " ".join(again.split())
     assert out.read_text() == before
 
 
@@ -131,7 +138,6 @@ def database(tmp_path: Path) -> Path:
 
 
 def test_suggest_tells_what_agents_really_did(good: Path, database: Path) -> None:
-    assert len(rows_of(database)) == 2
     listed: list[dict[str, Any]] = json.loads(run("suggest", good, "--db", database, "--json").stdout)
     assert listed[0]["reasons"][0] == (
         "after find_order failed with timeout, agents went to get_order 3 times; it worked 3 times"
@@ -153,6 +159,31 @@ def test_draw_prints_a_tree_and_other_forms(good: Path, tmp_path: Path) -> None:
     assert "no database" in run("draw", good, "--db", tmp_path / "none.db", code=2).stderr
 
 
+def test_draw_gives_boxes_and_lines_as_one_document(good: Path, tmp_path: Path) -> None:
+    made = json.loads(run("draw", good, "--json").stdout)
+    assert (made["domain"], made["output"]) == ("d", None)
+    assert [box["key"] for box in made["boxes"]] == ["get_order", "find_order", "cancel_order", "human"]
+    assert made["boxes"][2]["dead_end"] is True
+    (line,) = made["lines"]
+    assert (line["source"], line["target"], line["coverage"]) == ("get_order", "find_order", 0.6)
+    written = tmp_path / "map.svg"
+    assert json.loads(run("draw", good, "--json", "-o", written).stdout)["output"] == str(written)
+    assert written.read_text().startswith("<svg")
+    assert "both want stdout" in run("draw", good, "--json", "--format", "dot", code=2).stderr
+
+
+def test_draw_says_where_it_cannot_write_or_print(
+    good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "there is no folder" in run("draw", good, "-o", tmp_path / "no" / "map.svg", code=2).stderr
+    monkeypatch.setattr("btm.cli.map_views.on_a_terminal", lambda: True)
+    assert "name a file with -o" in run("draw", good, "--format", "png", code=2).stderr
+
+
+def test_the_schema_is_the_same_with_json() -> None:
+    assert run("schema", "--json").stdout == run("schema").stdout
+
+
 def test_schema_is_a_json_schema_with_every_key(good: Path) -> None:
     schema = json.loads(run("schema").stdout)
     entry = schema["$defs"]["ToolEntry"]
@@ -161,6 +192,13 @@ def test_schema_is_a_json_schema_with_every_key(good: Path) -> None:
     )
     assert entry["additionalProperties"] is False
     assert "as" in schema["$defs"]["ViaStep"]["properties"]
+
+
+def test_a_way_round_is_a_document_of_its_own(good: Path) -> None:
+    (way,) = json.loads(run("why", "get_order", "--map", good, "--json").stdout)
+    assert way == {
+        "hops": [["find_order"]], "coverage": 0.6, "gives": [], "lacks": [], "only_for": [], "cost": 1.0,
+    }  # fmt: skip
 
 
 def test_why_lists_the_ways_round_a_tool(good: Path) -> None:

@@ -44,7 +44,7 @@ def test_the_order_does_not_matter(two: tuple[Path, Path], tmp_path: Path) -> No
 
 
 def test_people_are_told_what_was_merged(two: tuple[Path, Path], tmp_path: Path) -> None:
-    assert "1 posteriors from 2 databases" in run("merge", *two, "-o", tmp_path / "m.db").stdout
+    assert "1 posterior from 2 databases" in run("merge", *two, "-o", tmp_path / "m.db").stdout
 
 
 def test_an_existing_output_is_left_alone(two: tuple[Path, Path]) -> None:

@@ -19,7 +19,7 @@ def test_the_document_has_every_player_in_every_stretch() -> None:
 
 def test_people_get_the_same_as_a_table() -> None:
     shown = run("regret", *SHORT).stdout
-    assert "Regret in calls, the mean of 2 simulated worlds" in shown
+    assert "the mean of 2 simulated worlds (seeds 0 to 1)" in " ".join(shown.split())
     assert "patient rules" in shown
     assert "times what they cost" in " ".join(shown.split())
 
@@ -27,3 +27,4 @@ def test_people_get_the_same_as_a_table() -> None:
 def test_wrong_usage_exits_2() -> None:
     assert run("regret", "--games", "0").exit_code == 2
     assert run("regret", "--half-life", "0").exit_code == 2
+    assert run("regret", "--half-life", "nan").exit_code == 2

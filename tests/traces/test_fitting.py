@@ -21,7 +21,7 @@ from btm.errors import TraceError, UnknownFormatError
 from btm.posterior import Decay
 from btm.traces import fitting
 from btm.traces.fit import Fit
-from btm.traces.fitting import Work, fit_logs
+from btm.traces.fitting import Work, fit_logs, suitable_workers
 
 DAY = 86_400.0
 MAY = 1_777_600_000.0
@@ -233,3 +233,14 @@ def test_a_map_says_to_every_worker_what_is_a_switch(tmp_path: Path) -> None:
     for workers in (1, 2):
         done = fit_logs([log], work, workers=workers)
         assert [(key.action, key.target) for key in done.sums] == [("switch", "list_orders")]
+
+
+def test_large_logs_are_worth_a_worker_for_each_processor(tmp_path: Path) -> None:
+    small, large = tmp_path / "small.jsonl", tmp_path / "large.jsonl"
+    small.write_text("{}")
+    with large.open("wb") as file:
+        file.truncate(64 << 20)
+    assert suitable_workers([small]) == 1
+    assert 1 <= suitable_workers([tmp_path]) == suitable_workers([large]) == suitable_workers(["-"]) <= 8
+    with pytest.raises(TraceError, match="no such file"):
+        suitable_workers([tmp_path / "missing.jsonl"])
