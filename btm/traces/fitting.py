@@ -39,7 +39,8 @@ from btm.traces.source import STDIN, LogFile, Watch, find_logs
 _PART_BYTES = 512 << 10
 _PART_CONVERSATIONS = 256
 _Item = TypeVar("_Item")
-_WORTH_SHARING = 8 << 20  # bytes of logs; with less, starting a process takes as long as it saves
+# Bytes of logs from which on more processes save more time than they take to start; only Linux forks them.
+_WORTH_SHARING = (8 if sys.platform == "linux" else 64) << 20
 _MOST_BY_ITSELF = 8  # one process cuts the logs up, and cannot feed many more
 _WAITING = 3  # parts in hand for each worker: enough that none has to wait, few enough to stay small
 
