@@ -16,7 +16,7 @@ import orjson
 
 from btm.model import Action, ToolCall
 from btm.plan import Level, RecoveryContext, RecoveryPlan, Step
-from btm.safe import bounded_json, cut, printable, redact, text_of, tool_name
+from btm.safe import bounded_json, cut, harmless, redact, text_of, tool_name
 
 DEFAULT_BUDGET = 300
 """Tokens that a context may take."""
@@ -88,22 +88,16 @@ def arguments_text(arguments: Mapping[str, Any]) -> str:
         text = orjson.dumps(dict(arguments), default=_described, option=orjson.OPT_NON_STR_KEYS).decode()
     except Exception:  # noqa: BLE001 - cycles, huge numbers, or a mapping that raises when it is read
         text = bounded_json(arguments, _ARGUMENTS_LIMIT)
-    return _harmless(cut(text, _ARGUMENTS_LIMIT))
+    return harmless(cut(text, _ARGUMENTS_LIMIT))
 
 
 def _described(value: object) -> str:
     return text_of(value, _ARGUMENTS_LIMIT)
 
 
-def _harmless(text: str) -> str:
-    return (
-        printable(text).replace("\n", " ").replace("\t", " ").replace("<", "\\u003c").replace(">", "\\u003e")
-    )
-
-
 def quoted(text: str, limit: int = _DETAIL_LIMIT) -> str:
     """Return foreign text as a JSON string that is redacted, cut and harmless."""
-    return _harmless(orjson.dumps(redact(text, limit).encode("utf-8", "replace").decode()).decode())
+    return harmless(orjson.dumps(redact(text, limit).encode("utf-8", "replace").decode()).decode())
 
 
 # -- the lines -----------------------------------------------------------------------------------------------------
@@ -118,7 +112,7 @@ def _lines(plan: RecoveryPlan) -> list[Line]:
     for verdict in plan.verdicts:
         if verdict.say:
             rank = 1 if verdict.require else 2 if verdict.level is Level.ENFORCE else 4
-            lines.append(Line(rank, _label(verdict.require, verdict.forbid), _harmless(verdict.say)))
+            lines.append(Line(rank, _label(verdict.require, verdict.forbid), harmless(verdict.say)))
     if plan.tried:
         lines.append(Line(4, "tried", "; ".join(_tried(plan))))
     if plan.health:
@@ -154,7 +148,7 @@ def instruction(step: Step, call: ToolCall) -> str:
         case Action.SWITCH:
             if step.offer is not None and len(step.offer.via) > 1:
                 fill += "".join(f", then {tool_name(tool)} with what it gave" for tool in step.offer.via[1:])
-            lacks = f"; it lacks {_harmless(', '.join(step.lacks))}" if step.lacks else ""
+            lacks = f"; it lacks {harmless(', '.join(step.lacks))}" if step.lacks else ""
             return f"switch to {name}{arguments}{fill}{lacks}"
         case Action.VERIFY:
             return f"verify with {name}{arguments}{fill} whether {tool_name(call.tool)} went through"
@@ -174,7 +168,7 @@ def _reasons(step: Step, plan: RecoveryPlan) -> list[str]:
     belief = step.belief
     if belief is None or step.action in (Action.ESCALATE, Action.ABANDON):
         # A classifier's reason names fields of the result, which are the tool's words.
-        return [_harmless(redact(plan.outcome.reason))] if plan.outcome.silent and plan.outcome.reason else []
+        return [harmless(redact(plan.outcome.reason))] if plan.outcome.silent and plan.outcome.reason else []
     low, high = belief.interval()
     place = f"chance {belief.mean:.2f} (95 % {low:.2f} to {high:.2f})"
     if belief.n >= 0.5:

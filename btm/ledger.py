@@ -11,15 +11,18 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from btm.credit import BeliefModel, Credit
 from btm.driving import Reply
 from btm.facts import Facts
 from btm.fallback import FallbackMap
+from btm.finished import Finished
+from btm.forks import go_on_in_children
 from btm.health import Health
 from btm.incidents import ConversationTracker, Observation, Ticket
 from btm.model import Action, Attempt, Effect, ErrorKind, EvidenceKey, Incident, Outcome, ToolCall
 from btm.offers import MapRelations
 from btm.outcomes import outcome_of
-from btm.posterior import BetaPosterior, Decay, Evidence, Priors
+from btm.posterior import BetaPosterior
 from btm.reads import Reads, SeenRead, behind
 from btm.safe import bounded_json, fingerprint, redact
 from btm.shapes import Shapes
@@ -28,17 +31,13 @@ from btm.store import CallEvent, Event, IncidentEvent, ShapeRow, Snapshot
 MAX_CONVERSATIONS = 2_000
 """Conversations that are followed at once; the one longest unused is ended to make room."""
 
-_MAX_FINISHED = 4_096
 _ARGUMENTS_LIMIT = 4_000
-
-BeliefModel = Callable[[Evidence, EvidenceKey, Priors, float], BetaPosterior]
 
 
 @dataclass(slots=True)
 class _Conversation:
     tracker: ConversationTracker
     facts: Facts = field(default_factory=Facts)
-    finished: OrderedDict[str, None] = field(default_factory=OrderedDict)
     reads: Reads = field(default_factory=Reads)
 
 
@@ -78,19 +77,17 @@ class Ledger:
         self._relations = MapRelations(fallback_map)
         self._clock = clock
         self._emit = emit
-        self._believe = believe
         self._store_arguments = store_arguments
         self._key = snapshot.hash_key
-        self._decay: Decay = snapshot.decay
-        self._priors: Priors = snapshot.priors
-        self._evidence = Evidence(snapshot.evidence)
-        self._latest_at = snapshot.latest_at
+        self._credit = Credit(snapshot, believe)
         self._shapes = Shapes(snapshot.shapes) if learn_shapes else None
         self._health = Health()
         for tool, at, ok in snapshot.recent_calls:
             self._health.record(tool, ok, at)
         self._conversations: OrderedDict[str, _Conversation] = OrderedDict()
+        self._finished = Finished()
         self._lock = threading.RLock()
+        go_on_in_children(self)
 
     # -- a call ---------------------------------------------------------------------------------------------------
 
@@ -100,7 +97,7 @@ class Ledger:
         now = self._clock()
         with self._lock:
             conversation = self._conversation(call.conversation)
-            if call.call_id in conversation.finished:
+            if (call.conversation, call.call_id) in self._finished:
                 return Begun(call, None, now)
             return Begun(call, conversation.tracker.begin(call, print_), now)
 
@@ -114,16 +111,14 @@ class Ledger:
             return Lesson(outcome, self.incident_for(call))
         with self._lock:
             conversation = self._conversation(call.conversation)
-            if call.call_id in conversation.finished:  # two watchers of one call: the first to finish teaches
+            # Two watchers of one call: the first to finish teaches.
+            if (call.conversation, call.call_id) in self._finished:
                 return Lesson(outcome, self.incident_for(call))
-            conversation.finished[call.call_id] = None
-            if len(conversation.finished) > _MAX_FINISHED:
-                conversation.finished.popitem(last=False)
+            self._finished.add(call.conversation, call.call_id)
             observation = conversation.tracker.finish(
                 ticket, outcome, at=now, latency_s=now - begun.started_at, result=reply.result
             )
-            self._keep_weights_small(now)
-            self._learn(observation.attempts)
+            self._credit.give(observation.attempts, now)
             if outcome.kind is ErrorKind.FACTUAL_ERROR:
                 conversation.reads.doubt(call.tool)
             self._health.record(call.tool, outcome.ok, now)
@@ -138,21 +133,6 @@ class Ledger:
             # Under the lock, so that events are written in the order in which they were learned.
             self._emit(self._event(begun, ticket, outcome, observation, now, learned))
             return Lesson(outcome, observation.incident or _unsettled(conversation.tracker, observation))
-
-    def _keep_weights_small(self, now: float) -> None:
-        if self._decay.overdue(now):
-            self._evidence.rescale(self._decay.scale(now))
-            self._decay = Decay(self._decay.half_life_s, now)
-
-    def _learn(self, attempts: Iterable[Attempt], sign: float = 1.0) -> None:
-        for attempt in attempts:
-            weight = sign * self._decay.weight(attempt.at)
-            self._evidence.add(attempt.key, weight * attempt.success, weight * (not attempt.success))
-            self._latest_at = max(self._latest_at, attempt.at)
-
-    def _scale(self) -> float:
-        """Return what evidence is read with. A clock that was set back must not make evidence count more than once."""
-        return self._decay.scale(max(self._clock(), self._latest_at))
 
     def _event(
         self,
@@ -291,16 +271,12 @@ class Ledger:
     def belief(self, key: EvidenceKey) -> BetaPosterior:
         """Return the belief about one key as of now."""
         with self._lock:
-            return self._believe(self._evidence, key, self._priors, self._scale())
+            return self._credit.belief(key, self._clock())
 
     def beliefs(self) -> list[tuple[EvidenceKey, BetaPosterior]]:
         """Return every key that has evidence, with its belief as of now."""
         with self._lock:
-            scale = self._scale()
-            return [
-                (key, self._believe(self._evidence, key, self._priors, scale))
-                for key, _, _ in self._evidence.rows()
-            ]
+            return self._credit.beliefs(self._clock())
 
     def health(self, tool: str) -> str:
         """Return a sentence on how a tool has been doing, or an empty one."""
@@ -311,14 +287,12 @@ class Ledger:
         """Take back what calls taught: the store had them already, from another process or an earlier run."""
         with self._lock:
             for item in events:
-                self._learn(item.attempts, sign=-1.0)
+                self._credit.take_back(item.attempts)
 
     def moved(self, attempts: Iterable[Attempt]) -> None:
         """Turn attempts that had counted as successes into failures."""
         with self._lock:
-            for attempt in attempts:
-                weight = self._decay.weight(attempt.at)
-                self._evidence.add(attempt.key, -weight, weight)
+            self._credit.turn(attempts)
 
 
 def _unsettled(tracker: ConversationTracker, observation: Observation) -> Incident | None:

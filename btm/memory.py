@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
-import itertools
-import os
 import random
 import secrets
 import time
-import weakref
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,15 +13,19 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
+from btm import naming
 from btm.classify.ambiguity import is_ambiguous
 from btm.classify.finding import Finding
+from btm.clocks import SteadyClock
 from btm.context import DEFAULT_BUDGET, Format, render
+from btm.credit import BeliefModel
 from btm.driving import AsyncInvoker, Handled, Invoker, Reply, adrive, drive
 from btm.effects import guess_effect
 from btm.failsafe import safely
 from btm.fallback import FallbackMap
-from btm.ledger import Begun, BeliefModel, Ledger
+from btm.ledger import Begun, Ledger
 from btm.model import Effect, ErrorKind, EvidenceKey, Family, Incident, Mode, Outcome, ToolCall
+from btm.naming import Names
 from btm.plan import RecoveryContext
 from btm.planner import Planner, Settings
 from btm.policy import Policies
@@ -38,8 +38,6 @@ from btm.wrapping import WrappedFunctions
 
 if TYPE_CHECKING:
     from btm.adapters.chat_completions import ChatLoop
-
-_conversation: contextvars.ContextVar[str] = contextvars.ContextVar("btm_conversation", default="")
 
 BELIEFS: Mapping[str, BeliefModel] = {"pooled": pooled, "flat": flat, "none": unlearned}
 """How evidence becomes belief: pooled over levels, Beta(1,1) a key, or not at all (rules only)."""
@@ -54,11 +52,12 @@ class ToolMemory:
     Make one with :meth:`open`. ``mode`` says how far it may go; see :class:`~btm.model.Mode`.
 
     ``beliefs`` is ``"pooled"``, or one of the baselines ``"flat"`` and ``"none"``; ``settings`` are the planner's
-    weights; ``explore`` a generator for Thompson draws (off without one). ``clock`` gives epoch seconds, ``sleep`` and
-    ``asleep`` wait, ``rng`` spreads waits and names runs: all for tests and simulations. ``budget_tokens`` and ``form``
-    are those of contexts. ``store_arguments`` keeps arguments as (redacted) text beside their hash. ``learn_shapes``
-    learns what each tool's good results look like and calls an answer that lacks an all but certain field partial data
-    or schema drift; it walks every result, so it is asked for.
+    weights; ``explore`` a generator for Thompson draws (off without one). ``clock`` gives epoch seconds (one that fails
+    is put up with: :class:`~btm.clocks.SteadyClock`), ``sleep`` and ``asleep`` wait, ``rng`` spreads waits and names
+    runs: all for tests and simulations. ``budget_tokens`` and ``form`` are those of contexts. ``store_arguments`` keeps
+    arguments as (redacted) text beside their hash. ``learn_shapes`` learns what each tool's good results look like and
+    calls an answer that lacks an all but certain field partial data or schema drift; it walks every result, so it is
+    asked for.
     """
 
     def __init__(
@@ -83,7 +82,8 @@ class ToolMemory:
         self.mode = Mode(mode)
         self.fallback_map = fallback_map
         self.policies = policies
-        self._clock, self._sleep, self._asleep = clock, sleep, asleep
+        self._sleep, self._asleep = sleep, asleep
+        clock = SteadyClock(clock)
         self._store = store
         self._planner = Planner(policies, settings or Settings(), explore)
         self._writer = WriteBehind(store, self._retract)
@@ -98,14 +98,12 @@ class ToolMemory:
         )
         # Ids of calls that came without one, and the conversation of those that named none.
         rng = rng or random.Random(secrets.randbits(64))  # noqa: S311 - spreads waits and names runs, no secret
-        self._run = f"{rng.getrandbits(48):012x}"
-        self._numbers = itertools.count(1)
+        self._names = Names(rng)
         self._functions = WrappedFunctions(self, fallback_map)
         self._recovery = Recovery(
             self._ledger, fallback_map, self._planner, self.mode, budget_tokens, form, jitter=rng
         )
         self._narrowed: Recovery | None = None
-        _memories.add(self)
 
     @classmethod
     def open(
@@ -128,7 +126,9 @@ class ToolMemory:
         it, a clock and a generator given, two equal runs leave equal databases. ``options`` are those of the constructor.
 
         Raises :class:`~btm.errors.FallbackMapError` or :class:`~btm.errors.PolicyError` for a wrong authored file, and
-        :class:`~btm.errors.StoreError` for a database that cannot be used.
+        :class:`~btm.errors.StoreError`, with the cure where one is known, for a database that cannot be used. One that
+        another process is writing is waited for, :data:`~btm.store.troubles.LOCK_WAIT_S` seconds at most. A database
+        that fails later breaks no call: what was learned waits in memory until it can be written.
         """
         if fallback_map is None:
             fallback_map = FallbackMap.empty()
@@ -137,6 +137,7 @@ class ToolMemory:
         if not isinstance(policies, Policies):
             policies = Policies.load(policies)
         mode = Mode(mode)
+        clock = SteadyClock(clock)
         store = SqlStore(path, half_life_s=half_life_s, now=clock(), hash_key=hash_key)
         try:
             return cls(store, fallback_map=fallback_map, policies=policies, mode=mode, clock=clock, **options)
@@ -172,7 +173,7 @@ class ToolMemory:
 
         For adapters that only watch. None when btm itself failed.
         """
-        return safely(self._ledger.begin, self._named(call))
+        return safely(self._ledger.begin, self._names.complete(call))
 
     def finish(self, begun: Begun, *, result: Any = None, error: Exception | None = None) -> Outcome | None:
         """Take in what came of a call that :meth:`begin` noted. Return its outcome, None when btm itself failed."""
@@ -187,15 +188,7 @@ class ToolMemory:
             if known is None or known.available is not available:
                 known = self._narrowed = replace(recovery, available=available)
             recovery = known
-        return recovery.handle(self._named(call))
-
-    def _named(self, call: ToolCall) -> ToolCall:
-        """Give a call the ids it lacks."""
-        if call.conversation and call.call_id:
-            return call
-        conversation = call.conversation or _conversation.get() or f"run-{self._run}"
-        call_id = call.call_id or f"{self._run}-{next(self._numbers)}"
-        return replace(call, conversation=conversation, call_id=call_id)
+        return recovery.handle(self._names.complete(call))
 
     def effect_of(self, tool: str, stated: Effect | None = None) -> Effect:
         """Return a tool's effect: the stated one, the map's, or a guess from its name (a write unless it reads)."""
@@ -235,17 +228,16 @@ class ToolMemory:
     @contextmanager
     def conversation(self, name: str) -> Iterator[None]:
         """Name the conversation of the calls made inside (in this thread or task); ends it on leaving."""
-        token = _conversation.set(name)
         try:
-            yield
+            with naming.conversation(name):
+                yield
         finally:
-            _conversation.reset(token)
             self.end(name)
 
     @property
     def current_conversation(self) -> str:
         """The conversation named by :meth:`conversation` in this thread or task, or ``""``."""
-        return _conversation.get()
+        return naming.current_conversation()
 
     def end(self, conversation: str) -> None:
         """End a conversation: open incidents are abandoned, and nothing is learned about what was not tried."""
@@ -266,7 +258,7 @@ class ToolMemory:
     ) -> RecoveryContext:
         """Return the recovery context for a first failure of ``tool`` as ``kind``, as a model would get it."""
         kind = ErrorKind(kind)
-        call = self._named(call or ToolCall(tool, effect=self.effect_of(tool)))
+        call = self._names.complete(call or ToolCall(tool, effect=self.effect_of(tool)))
         silent = kind.family is Family.SILENT
         unsure = is_ambiguous(Finding(kind, "given", ""), call) or (silent and call.effect is Effect.WRITE)
         outcome = Outcome(kind, detail=detail, ambiguous=unsure, silent=silent)
@@ -280,15 +272,18 @@ class ToolMemory:
         """Say later that a call which had seemed to succeed had failed: its evidence moves. Return whether it is known.
 
         ``conversation`` is that of the call; default: this memory's own, for calls that named none.
+        Raises :class:`~btm.errors.StoreError` when the database cannot be used.
         """
         self.flush()
-        name = conversation or _conversation.get() or f"run-{self._run}"
-        reported = self._store.report(name, call_id, ErrorKind(kind))
+        reported = self._store.report(self._names.conversation(conversation), call_id, ErrorKind(kind))
         self._ledger.moved(reported.attempts)
         return reported.found
 
     def forget_shape(self, tool: str) -> None:
-        """Forget what a tool's good results looked like (``learn_shapes``): its form changed, and rightly so."""
+        """Forget what a tool's good results looked like (``learn_shapes``): its form changed, and rightly so.
+
+        Raises :class:`~btm.errors.StoreError` when the database cannot be used.
+        """
         self.flush()
         self._store.forget_shape(tool)
         self._ledger.forget_shape(tool)
@@ -313,22 +308,5 @@ class ToolMemory:
     ) -> None:
         self.close()
 
-    def _after_fork(self) -> None:
-        """Go on in a forked child: what waits is the parent's to write, and calls get ids of their own."""
-        self._ledger.after_fork()
-        self._run = f"{self._run}.{os.getpid()}"
-
     def _retract(self, events: Iterable[CallEvent]) -> None:
         self._ledger.retract(events)
-
-
-_memories: weakref.WeakSet[ToolMemory] = weakref.WeakSet()
-
-
-def _after_fork() -> None:
-    for memory in _memories:
-        memory._after_fork()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

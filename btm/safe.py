@@ -15,6 +15,8 @@ from typing import Any
 
 import orjson
 
+from btm.redaction import without_secrets
+
 DETAIL_LIMIT = 300
 """Characters of an error's text that are kept, at most."""
 
@@ -30,73 +32,6 @@ _ANSI = re.compile(r"\x1b\[[0-?]{0,20}[ -/]{0,5}[@-~]")
 _UNSEEN = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
     "\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]"
-)
-
-# What must not end in a database or a prompt. Order matters: the specific before the general. A secret may stand
-# right after a letter of a script that is written without spaces, so edges are ASCII ones, not \b. The words come
-# first: a text without any of them, in lower case, cannot match.
-_SECRETS: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = (
-    (
-        ("private key",),
-        re.compile(
-            r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY[A-Z ]{0,8}-----.*?(?:-----END [A-Z ]{0,40}PRIVATE KEY[A-Z ]{0,8}-----|$)",
-            re.DOTALL,
-        ),
-        "[key]",
-    ),
-    (("eyj",), re.compile(r"(?<![A-Za-z0-9])eyJ[\w-]{8,}\.[\w-]{4,}(?:\.[\w-]*)?"), "[token]"),
-    (
-        ("bearer", "basic", "token"),
-        re.compile(r"(?i)(?<![a-z0-9])(bearer|basic|token)\s{1,8}[\w.~+/=-]{8,}"),
-        r"\1 [token]",
-    ),
-    # A password in a URL may hold an unescaped @: the last one before the path ends it.
-    (
-        ("://",),
-        re.compile(r"(?i)(?<![a-z0-9])([a-z][a-z0-9+.-]{1,20}://)[^\s/@:]{0,100}:[^\s/]{1,200}@"),
-        r"\1[secret]@",
-    ),
-    (
-        ("cookie",),
-        re.compile(r"(?i)(cookie2?[\"']?\s{0,4}:\s{0,4}[\"']?)[^\s=;\"']{1,100}=[^\n\"'\\]{1,400}"),
-        r"\1[secret]",
-    ),
-    (
-        # name = value, also as JSON, as JSON inside JSON (\"), and with a quoted value of several words
-        (
-            "key",
-            "secret",
-            "token",
-            "passw",
-            "passphrase",
-            "pwd",
-            "authorization",
-            "credential",
-            "cookie",
-            "session",
-        ),
-        re.compile(
-            r"(?i)((?:(?:api|access|account)[ _-]?key(?: provided)?|secret|token|passw(?:or)?d|passphrase|pwd"
-            r"|authorization|credential|cookie|session[_-]?id|private[_-]?key)[\w-]{0,40}\\{0,4}[\"']?\s{0,4}(?:[:=]|%3[ad])\s{0,4})"
-            r"(?:\\{0,4}\"[^\"\\]{1,400}|\\{0,4}'[^'\\]{1,400}|(?!\[)[^\s\"',;&}\])\\]{4,})"
-        ),
-        r"\1[secret]",
-    ),
-    (
-        ("sk", "pk", "rk", "gh", "glpat", "xox", "akia", "asia", "aiza"),
-        re.compile(
-            r"(?<![A-Za-z0-9])(?:sk|pk|rk|ghp|gho|ghu|ghs|ghr|github_pat|glpat|xox[abeprs]|AKIA|ASIA|AIza)"
-            r"[-_]?[A-Za-z0-9_-]{12,}"
-        ),
-        "[key]",
-    ),
-    (
-        ("hf_", "npm_", "ya29.", "sg."),
-        re.compile(r"(?<![A-Za-z0-9])(?:hf_|npm_|ya29\.|SG\.)[\w.-]{16,}", re.ASCII),
-        "[key]",
-    ),
-    (("@",), re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}"), "[email]"),
-    ((), re.compile(r"\d(?<!\d\d)(?:[ \u00a0\u2009\u202f\u2010-\u2015-]?\d){12,18}(?!\d)"), "[number]"),
 )
 
 
@@ -123,35 +58,40 @@ def redact(text: str, limit: int = DETAIL_LIMIT) -> str:
     # what was read may be the beginning of one that is not, and is left out.
     read = text[: limit + _MARGIN]
     whole = len(read) == len(text)
-    kept = _ANSI.sub("", read)
-    kept = printable(kept if kept.isascii() else _UNSEEN.sub("", kept))
-    for words, pattern, replacement in _SECRETS:
-        if _may_hold(kept, words):
-            kept = pattern.sub(replacement, kept)
+    if "\x1b" in read:
+        read = _ANSI.sub("", read)
+    if read.isascii():
+        kept = without_secrets(printable(read))
+    else:
+        kept = printable(without_secrets(printable(_UNSEEN.sub("", read))))
     if not whole and kept and not kept[-1].isspace() and not kept.endswith("]"):
         begins = len(kept.rstrip()) - len(kept.split()[-1])
         kept = kept[: max(begins, len(kept) - _MARGIN)]
-    kept = " ".join(kept.split())
+    kept = _one_line(kept)
     if whole and len(kept) <= limit:
         return kept
     return kept[: limit - 1] + "…"
 
 
-def _may_hold(text: str, words: tuple[str, ...]) -> bool:
-    """Whether a text holds one of these words, or may do so in letters that a pattern takes for the same (a long s)."""
-    if not words or not text.isascii():
-        return True
-    lower = text.lower()
-    return any(word in lower for word in words)
+def _one_line(text: str) -> str:
+    if text.isprintable() and "  " not in text:
+        return text.strip(" ")
+    return " ".join(text.split())
 
 
 def printable(text: str) -> str:
     """Return ``text`` with control characters and lone surrogates replaced by spaces and U+FFFD."""
-    if text.isprintable():
+    if text.isprintable() or text.replace("\n", "").replace("\t", "").isprintable():
         return text
     return "".join(
         "\ufffd" if "\ud800" <= c <= "\udfff" else c if c.isprintable() or c in "\n\t" else " " for c in text
     )
+
+
+def harmless(text: str) -> str:
+    """Return ``text`` on one line with ``<`` and ``>`` escaped: it can neither close a tag of ours nor begin a line."""
+    line = printable(text).replace("\n", " ").replace("\t", " ")
+    return line.replace("<", "\\u003c").replace(">", "\\u003e")
 
 
 def tool_name(name: str) -> str:

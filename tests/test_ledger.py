@@ -182,13 +182,13 @@ def test_an_event_is_handed_over_in_the_order_in_which_it_was_learned() -> None:
     watched = Watched()
     order: list[str] = []
     learned: list[str] = []
-    original = watched.ledger._learn
+    original = watched.ledger._credit.give
 
-    def learn(attempts: Any, sign: float = 1.0) -> None:
+    def give(attempts: Any, now: float) -> None:
         learned.append(threading.current_thread().name)
-        original(attempts, sign)
+        original(attempts, now)
 
-    watched.ledger._learn = learn  # type: ignore[method-assign]
+    watched.ledger._credit.give = give  # type: ignore[method-assign]
     watched.ledger._emit = lambda event: order.append(threading.current_thread().name)
 
     def work(number: int) -> None:
@@ -307,3 +307,29 @@ def test_a_clock_that_is_set_back_does_not_make_evidence_count_more_than_once(tm
     with memory_of(clock, path=path, half_life_s=86_400.0) as memory:
         ((_, belief),) = memory.beliefs()
     assert belief.n == pytest.approx(1.0)
+
+
+# -- the same call again -------------------------------------------------------------------------------------------
+
+
+def test_a_call_replayed_after_its_conversation_ended_teaches_nothing(watched: Watched) -> None:
+    watched(call("get_order", "talk", "c1", order_id="o1"), SLOW)
+    watched(call("get_order", "talk", "c2", order_id="o1"))
+    watched.ledger.end("talk")
+    events = len(watched.events)
+    for call_id, reply in (("c1", SLOW), ("c2", Reply("ok"))):
+        again = watched(call("get_order", "talk", call_id, order_id="o1"), reply)
+        assert again.outcome.ok is (call_id == "c2")
+        assert again.incident is None
+    watched(call("get_order", "talk", "c3", order_id="o1"))  # new, and no answer to what was settled before
+    watched.ledger.end("talk")
+    assert len(watched.events) == events + 1
+    assert [b.n for _, b in watched.ledger.beliefs()] == [1.0]
+
+
+def test_a_conversation_may_go_on_under_its_name_with_new_calls(watched: Watched) -> None:
+    watched(call("get_order", "talk", "c1", order_id="o1"), SLOW)
+    watched.ledger.end("talk")
+    assert watched(call("get_order", "talk", "c2", order_id="o1"), SLOW).incident is not None
+    watched(call("get_order", "talk", "c3", order_id="o1"))
+    assert [b.n for _, b in watched.ledger.beliefs()] == [1.0]

@@ -230,6 +230,49 @@ def test_calls_without_names_share_this_runs_conversation() -> None:
         assert known(memory) == {RETRY: (1.0, 0.0)}
 
 
+@pytest.mark.parametrize("same_process", [True, False])
+def test_a_conversation_replayed_after_its_end_changes_nothing_that_was_learned(
+    same_process: bool, tmp_path: Path
+) -> None:
+    def talk(memory: ToolMemory) -> None:
+        with memory.conversation("talk"):
+            for number, invoke in enumerate((failing, works, failing)):
+                order = "o1" if number < 2 else "o2"
+                memory.call(call("get_order", "", f"c{number}", order_id=order), invoke)
+
+    clock, path = Clock(), tmp_path / "btm.db"
+    memory = memory_of(clock, path=path)
+    talk(memory)
+    assert memory.flush()
+    store: Any = memory._store
+    learned, rows = stored(store), [store.log(table) for table in ("calls", "attempts", "incidents")]
+    assert [row["state"] for row in rows[2]] == ["resolved", "abandoned"]
+    if not same_process:
+        memory.close()
+        memory = memory_of(clock, path=path)
+        store = memory._store
+    clock.now += 100.0
+    talk(memory)
+    assert memory.flush()
+    assert [store.log(table) for table in ("calls", "attempts", "incidents")] == rows
+    assert stored(store) == learned
+    assert known(memory) == {RETRY: (1.0, 0.0)}
+    memory.close()
+
+
+def test_an_incident_that_was_left_open_can_be_settled_when_its_conversation_goes_on(tmp_path: Path) -> None:
+    clock, path = Clock(), tmp_path / "btm.db"
+    with memory_of(clock, path=path) as first:
+        first.call(call("get_order", "talk", "c1", order_id="o1"), failing)
+    with memory_of(clock, path=path) as second:  # a run that is resumed from before the failed call
+        second.call(call("get_order", "talk", "c1", order_id="o1"), failing)
+        second.call(call("get_order", "talk", "c2", order_id="o1"), works)
+        assert second.flush()
+        store: Any = second._store
+        assert [row["state"] for row in store.log("incidents")] == ["resolved"]
+        assert stored(store) == {RETRY: (1.0, 0.0)} == recounted(store)
+
+
 # -- watching ------------------------------------------------------------------------------------------------------
 
 
@@ -417,7 +460,6 @@ def test_a_very_long_conversation_is_bounded_too(monkeypatch: pytest.MonkeyPatch
         begun = ledger.begin(call("get_order", "talk", f"c{n}", order_id=str(n)))
         ledger.finish(begun, Reply(error=SLOW) if n % 3 else Reply({"field": n}))
     conversation = ledger._conversations["talk"]
-    assert len(conversation.finished) <= 4_096
     assert len(conversation.tracker.open_incidents) <= 25
     assert len(conversation.facts.known) <= 300
     memory.close()

@@ -11,13 +11,27 @@ from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, make_url, text
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import ArgumentError, InterfaceError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DatabaseError,
+    DataError,
+    IntegrityError,
+    InterfaceError,
+    NotSupportedError,
+    ProgrammingError,
+    SQLAlchemyError,
+)
 from sqlalchemy.pool import StaticPool
 
 from btm.errors import StoreError
+from btm.store import troubles
+from btm.store.troubles import store_error
 
 MEMORY = ":memory:"
 """The name of a database that is kept in this process."""
+
+# What is wrong with a statement or a value, and not with the database.
+_OF_STATEMENTS = (DataError, IntegrityError, NotSupportedError, ProgrammingError)
 
 _CREATION_LOCK = 0x62746D  # "btm": the advisory lock under which PostgreSQL's tables are made
 
@@ -48,11 +62,12 @@ class Database:
 
     def _connect(self) -> Engine:
         if not self._is_sqlite:
-            return create_engine(self._url)
+            return _server_engine(self._url, self.name)
         if self._in_memory:
             engine = create_engine(self._url, poolclass=StaticPool, connect_args={"check_same_thread": False})
         else:
-            engine = create_engine(self._url, connect_args={"timeout": 30.0, "check_same_thread": False})
+            wait = {"timeout": troubles.LOCK_WAIT_S, "check_same_thread": False}
+            engine = create_engine(self._url, connect_args=wait)
         event.listen(engine, "connect", _set_pragmas)
         event.listen(engine, "begin", _begin_immediate)
         # A database that nobody closed is closed with its last user, or at exit, and not by a warning's finder.
@@ -78,8 +93,8 @@ class Database:
     def transaction(self) -> Iterator[Connection]:
         """A transaction that commits when the block ends, and rolls back when it raises.
 
-        Raises StoreError when the database cannot be used (locked, full, gone), and SQLAlchemy's own errors for what
-        is wrong with a statement or value.
+        Raises StoreError when the database cannot be used (locked, full, damaged, gone), and SQLAlchemy's own errors
+        for what is wrong with a statement or value.
         """
         self._look_after()
         with self._turn, self._errors(), self._engine.begin() as connection:
@@ -101,8 +116,10 @@ class Database:
     def _errors(self) -> Iterator[None]:
         try:
             yield
-        except (OperationalError, InterfaceError) as error:
-            raise StoreError(f"the database {self.name} cannot be used: {cause(error)}") from error
+        except (DatabaseError, InterfaceError) as error:
+            if isinstance(error, _OF_STATEMENTS):
+                raise
+            raise store_error(self.name, error, self._path) from error
 
     def close(self) -> None:
         """Let go of connections."""
@@ -114,12 +131,9 @@ def insert_into(connection: Connection, table: Table) -> Any:
     return (sqlite if connection.dialect.name == "sqlite" else postgresql).insert(table)
 
 
-def cause(error: SQLAlchemyError) -> str:
-    """Return the driver's own words: SQLAlchemy's text would add the statement and a link."""
-    return str(getattr(error, "orig", None) or error)
-
-
 def _url(where: str) -> URL:
+    if "\0" in where:
+        raise StoreError("the database's name holds a NUL character, and no file's name can")
     if "://" not in where:
         return URL.create("sqlite", database=where)
     try:
@@ -130,6 +144,18 @@ def _url(where: str) -> URL:
     if not known:
         raise StoreError(f"btm keeps evidence in SQLite or PostgreSQL, not in {url.get_backend_name()}")
     return url
+
+
+def _server_engine(url: URL, name: str) -> Engine:
+    try:
+        return create_engine(url)
+    except ModuleNotFoundError as error:
+        raise StoreError(
+            f"the database {name} needs the package {error.name!r}: install it, or name another driver in the URL "
+            "(postgresql+psycopg://...)"
+        ) from error
+    except SQLAlchemyError as error:
+        raise store_error(name, error) from error
 
 
 def _dispose(engine: Engine, pid: int) -> None:

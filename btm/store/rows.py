@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from hashlib import blake2b
 from typing import Any
 
+from btm.clocks import is_time
 from btm.model import Action, Attempt, ErrorKind, EvidenceKey, Incident
 from btm.store import CallEvent, EvidenceRow
 
@@ -65,7 +66,7 @@ def call_row(item: CallEvent) -> dict[str, Any]:
         "effect": call.effect,
         "fingerprint": item.fingerprint,
         "arguments": item.arguments,
-        "started_at": call.at or item.ended_at - (item.latency_s or 0.0),
+        "started_at": call.at if is_time(call.at) else item.ended_at - (item.latency_s or 0.0),
         "ended_at": item.ended_at,
         "latency_s": item.latency_s,
         "kind": outcome.kind,

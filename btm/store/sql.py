@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import orjson
-from sqlalchemy import ColumnElement, Connection, case, delete, func, insert, literal_column, select, update
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    and_,
+    case,
+    delete,
+    func,
+    insert,
+    literal_column,
+    or_,
+    select,
+    update,
+)
 
 from btm.errors import StoreError
-from btm.model import ErrorKind, EvidenceKey, Incident
+from btm.model import ErrorKind, EvidenceKey, Incident, IncidentState
 from btm.posterior import Counts, Decay, Priors
 from btm.store import (
     CallEvent,
@@ -25,9 +35,11 @@ from btm.store import (
     Reported,
     ShapeRow,
     Snapshot,
+    meta,
 )
 from btm.store import schema as t
-from btm.store.database import MEMORY, Database, cause, insert_into
+from btm.store.database import MEMORY, Database, insert_into
+from btm.store.meta import Asked, as_written
 from btm.store.rows import (
     KEY_COLUMNS,
     attempt,
@@ -42,20 +54,8 @@ from btm.store.rows import (
 
 _PATH_LIMIT = 512
 
-DEFAULT_HALF_LIFE_S = 14 * 86_400.0
-"""Evidence counts half after fourteen days, unless the database says otherwise: see `btm regret` for what it costs."""
-
 RECENT_S = 1_200.0
 """How far back calls are read for the tools' health when a memory opens."""
-
-
-@contextmanager
-def _as_written(where: str) -> Iterator[None]:
-    """Raise StoreError for values that no btm writes: another program has been at the file."""
-    try:
-        yield
-    except (ValueError, TypeError, KeyError) as problem:
-        raise StoreError(f"{where} holds what btm cannot read: {problem}") from problem
 
 
 class SqlStore:
@@ -76,101 +76,31 @@ class SqlStore:
     ) -> None:
         if half_life_s is not None and not half_life_s > 0.0:
             raise ValueError(f"a half-life is positive, not {half_life_s!r}")
-        self._asked = (half_life_s, now, hash_key or secrets.token_bytes(16))
-        try:
-            self._database = Database(str(where) if where is not None else MEMORY, self._prepare)
-        except SQLAlchemyError as error:
-            raise StoreError(f"cannot open the database {where}: {cause(error)}") from error
+        self._asked = Asked(half_life_s, now, hash_key or secrets.token_bytes(16))
+        self._database = Database(str(where) if where is not None else MEMORY, self._prepare)
 
     @property
     def where(self) -> str:
         """The database's path or URL, without a password."""
         return self._database.name
 
-    # -- meta ---------------------------------------------------------------------------------------------------
-
     def _prepare(self, connection: Connection) -> None:
-        """Make the tables, and write what a new database states about itself; check what an old one states."""
         t.metadata.create_all(connection)
-        half_life_s, now, hash_key = self._asked
-        half_life = DEFAULT_HALF_LIFE_S if half_life_s is None else half_life_s
-        defaults = {
-            "schema_version": str(t.SCHEMA_VERSION),
-            "half_life_s": repr(half_life),
-            "landmark": repr(now),
-            "hash_key": hash_key.hex(),
-        }
-        rows = [{"key": key, "value": value} for key, value in defaults.items()]
-        connection.execute(insert_into(connection, t.meta).on_conflict_do_nothing(), rows)
-        meta = self._meta(connection)
-        if meta["schema_version"] != str(t.SCHEMA_VERSION):
-            raise StoreError(
-                f"the database has schema version {meta['schema_version']}; this btm reads {t.SCHEMA_VERSION}"
-            )
-        if half_life_s is not None and float(meta["half_life_s"]) != half_life_s:
-            raise StoreError(
-                f"the database keeps evidence with a half-life of {meta['half_life_s']} s, not {half_life_s!r}; "
-                "open it without half_life_s, or fit a new database"
-            )
-        with _as_written("the database"):
-            decay = self._decay(connection, now)
-            # Should the file be lost, the new one states the same.
-            self._asked = (decay.half_life_s, decay.landmark, bytes.fromhex(meta["hash_key"]))
-
-    def _decay(self, connection: Connection, now: float | None = None) -> Decay:
-        """Return how evidence is forgotten. Given the time, move the landmark when that is due."""
-        meta = self._meta(connection)
-        decay = Decay(float(meta["half_life_s"]), float(meta["landmark"]))
-        if now is None or not decay.overdue(now):
-            return decay
-        return self._rebase(connection, decay, now)
-
-    def _rebase(self, connection: Connection, decay: Decay, now: float) -> Decay:
-        """Move the landmark to ``now``, so that weights stay far from overflow; beliefs do not change."""
-        scale = decay.scale(now)
-        connection.execute(
-            update(t.evidence).values(
-                successes=t.evidence.c.successes * scale, failures=t.evidence.c.failures * scale
-            )
-        )
-        self._set_meta(connection, "landmark", repr(now))
-        return Decay(decay.half_life_s, now)
-
-    def _meta(self, connection: Connection) -> dict[str, str]:
-        return {row.key: row.value for row in connection.execute(select(t.meta))}
-
-    def _set_meta(self, connection: Connection, key: str, value: str) -> None:
-        statement = insert_into(connection, t.meta).values(key=key, value=value)
-        connection.execute(
-            statement.on_conflict_do_update(index_elements=["key"], set_={"value": statement.excluded.value})
-        )
-
-    def _save_priors(self, connection: Connection, priors: Priors) -> None:
-        document = {
-            "strengths": list(priors.strengths),
-            "means": [[*level, mean] for level, mean in sorted(priors.means.items())],
-        }
-        self._set_meta(connection, "priors", orjson.dumps(document).decode())
-
-    def _priors(self, meta: dict[str, str]) -> Priors:
-        if "priors" not in meta:
-            return Priors()
-        document = orjson.loads(meta["priors"])
-        first, second, third = document["strengths"]
-        return Priors((first, second, third), {tuple(row[:-1]): row[-1] for row in document["means"]})
+        # Should the file be lost, the new one states the same.
+        self._asked = meta.agree(connection, self._asked)
 
     # -- reading ------------------------------------------------------------------------------------------------
 
     def load(self, now: float) -> Snapshot:
         """Return what a memory starts from; see :class:`~btm.store.Snapshot`."""
-        with self._transaction() as connection, _as_written(self.where):
-            meta = self._meta(connection)
+        with self._transaction() as connection, as_written(self.where):
+            stated = meta.read(connection)
             recent = select(t.calls.c.tool, t.calls.c.ended_at, t.calls.c.kind)
             recent = recent.where(t.calls.c.ended_at >= now - RECENT_S).order_by(t.calls.c.ended_at)
             return Snapshot(
-                decay=Decay(float(meta["half_life_s"]), float(meta["landmark"])),
-                priors=self._priors(meta),
-                hash_key=bytes.fromhex(meta["hash_key"]),
+                decay=meta.decay_of(stated),
+                priors=meta.priors_of(stated),
+                hash_key=bytes.fromhex(stated["hash_key"]),
                 evidence=tuple(self._evidence(connection)),
                 latest_at=float(connection.execute(select(func.max(t.attempts.c.at))).scalar() or 0.0),
                 recent_calls=tuple(
@@ -181,7 +111,7 @@ class SqlStore:
 
     def evidence(self) -> Iterator[EvidenceRow]:
         """Iterate over every key's sums as they stand (not decayed to now)."""
-        with self._transaction() as connection, _as_written(self.where):
+        with self._transaction() as connection, as_written(self.where):
             rows = self._evidence(connection)
         yield from rows
 
@@ -218,7 +148,7 @@ class SqlStore:
         sums = (total(n, value) for n in (1, 2) for value in (numbered.c.worked, failed))
         with self._transaction() as connection:
             rows = connection.execute(select(*columns, *sums).group_by(*columns)).all()
-        with _as_written(self.where):
+        with as_written(self.where):
             found = [(key_of(row), Counts(row[-4], row[-3]), Counts(row[-2], row[-1])) for row in rows]
         yield from found
 
@@ -258,7 +188,7 @@ class SqlStore:
         if not rows:
             return
         connection.execute(insert(t.attempts), rows)
-        decay = self._decay(connection, max(event.ended_at for event in events))
+        decay = meta.current_decay(connection, max(event.ended_at for event in events))
         # One by one and in order, so that the sums do not depend, in their last bits, on how events were batched.
         learned = [evidence_row(a.key, decay.weight(a.at), a.success) for e in events for a in e.attempts]
         self._add_evidence(connection, learned)
@@ -296,7 +226,7 @@ class SqlStore:
             self._add_evidence(connection, sums(evidence))
             self._add_shapes(connection, shapes)
             if priors is not None:
-                self._save_priors(connection, priors)
+                meta.save_priors(connection, priors)
             while part := [f._asdict() for f in islice(rest, 10_000)]:
                 statement = (
                     insert_into(connection, t.fitted).on_conflict_do_nothing().returning(t.fitted.c.digest)
@@ -312,7 +242,7 @@ class SqlStore:
     def decay(self) -> Decay:
         """How the evidence kept here is forgotten."""
         with self._transaction() as connection:
-            return self._decay(connection)
+            return meta.current_decay(connection)
 
     def shapes(self) -> list[ShapeRow]:
         """Return the learned shapes of results."""
@@ -339,8 +269,16 @@ class SqlStore:
             return
         statement = insert_into(connection, t.incidents)
         changing = {c: statement.excluded[c] for c in ("kind", "state", "closed_at")}
+        # What is settled stays so: a run that is replayed later opens the same incidents again. One that was left can
+        # still be settled, when its conversation goes on, but not be left twice.
+        state, left = t.incidents.c.state, IncidentState.ABANDONED
+        unsettled = and_(
+            state != IncidentState.RESOLVED,
+            state != IncidentState.ESCALATED,
+            or_(state != left, statement.excluded.state != left),
+        )
         connection.execute(
-            statement.on_conflict_do_update(index_elements=["incident_id"], set_=changing),
+            statement.on_conflict_do_update(index_elements=["incident_id"], set_=changing, where=unsettled),
             list(latest.values()),
         )
 
@@ -384,7 +322,7 @@ class SqlStore:
             if not found.rowcount or not rows:
                 return Reported(found=bool(found.rowcount))
             connection.execute(update(t.attempts).where(same_attempt).values(success=False, failed_as=kind))
-            decay = self._decay(connection)
+            decay = meta.current_decay(connection)
             moved = tuple(attempt(row) for row in rows)
             weights = ((a.key, decay.weight(a.at)) for a in moved)
             self._add_evidence(connection, sums((key, -weight, weight) for key, weight in weights))

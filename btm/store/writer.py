@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import atexit
 import logging
-import os
 import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
 
 from btm.errors import StoreError
+from btm.forks import go_on_in_children
 from btm.store import CallEvent, Event, Store
 
 _log = logging.getLogger("btm")
@@ -52,11 +52,14 @@ class WriteBehind:
         self._store = store
         self._on_duplicates = on_duplicates
         self._closed = False
-        self.start_over()
-        _writers.add(self)
+        self._start_over()
+        go_on_in_children(self)
 
-    def start_over(self) -> None:
-        """Start with nothing in hand. A forked child does too: what waited is its parent's to write."""
+    def after_fork(self) -> None:
+        """Start with nothing in hand: what waited is the parent's to write."""
+        self._start_over()
+
+    def _start_over(self) -> None:
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._hurry = threading.Event()
@@ -235,15 +238,3 @@ def _flush_at_exit(reference: weakref.ref[WriteBehind]) -> None:
     writer = reference()
     if writer is not None:
         writer.flush(timeout_s=5.0)
-
-
-_writers: weakref.WeakSet[WriteBehind] = weakref.WeakSet()
-
-
-def _after_fork() -> None:
-    for writer in _writers:
-        writer.start_over()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

@@ -159,6 +159,7 @@ def test_several_workers_write_what_one_writes(log: Path, database: Path) -> Non
 KILLED = """
 import os, signal, sys
 from btm.cli.main import cli
+from btm.store import meta
 from btm.store.sql import SqlStore
 def die(*_, **__): os.kill(os.getpid(), signal.SIGKILL)
 setattr(*{what}, die)
@@ -168,7 +169,7 @@ cli(["fit", sys.argv[1], "--db", sys.argv[2]])
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 @pytest.mark.parametrize(
-    "when", ['(SqlStore, "add_learned")', '(SqlStore, "_save_priors")'], ids=["before", "amid"]
+    "when", ['(SqlStore, "add_learned")', '(meta, "save_priors")'], ids=["before", "amid"]
 )
 @pytest.mark.parametrize("there", [False, True], ids=["new database", "old database"])
 def test_a_fit_that_is_killed_leaves_the_database_as_it_was_and_can_be_done_again(

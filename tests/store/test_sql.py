@@ -9,10 +9,12 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -37,11 +39,11 @@ from btm.model import (
     ToolCall,
 )
 from btm.posterior import Decay, Evidence, Priors, pooled
-from btm.store import CallEvent, IncidentEvent
-from btm.store.database import Database
+from btm.store import CallEvent, IncidentEvent, troubles
 from btm.store.merging import merge_into
+from btm.store.meta import DEFAULT_HALF_LIFE_S
 from btm.store.rows import name
-from btm.store.sql import DEFAULT_HALF_LIFE_S, SqlStore
+from btm.store.sql import SqlStore
 
 POSTGRES = os.environ.get("BTM_TEST_POSTGRES", "")
 NOW = 1_700_000_000.0
@@ -322,10 +324,14 @@ def test_a_database_in_memory_is_shared_by_all_threads(where: str | None) -> Non
 
 def test_what_is_no_database_is_a_store_error(tmp_path: Path) -> None:
     (tmp_path / "note.txt").write_text("This is not a database, whatever its owner thinks of it. " * 50)
-    with pytest.raises(StoreError, match="not a database"):
+    with pytest.raises(StoreError, match="not a database; it is a file of another kind"):
         SqlStore(tmp_path / "note.txt")
-    with pytest.raises(StoreError, match="unable to open"):
+    with pytest.raises(StoreError, match=r"unable to open .*; its folder is not there"):
         SqlStore(tmp_path / "missing" / "btm.db")
+    with pytest.raises(StoreError, match=r"unable to open .*; it is a folder"):
+        SqlStore(tmp_path)
+    with pytest.raises(StoreError, match="NUL"):
+        SqlStore("a\0b")
     with pytest.raises(StoreError, match="not in mysql"):
         SqlStore("mysql://db/orders")
     with pytest.raises(StoreError, match="cannot be read"):
@@ -353,35 +359,160 @@ def test_rows_that_another_program_wrote_are_a_store_error(change: str, tmp_path
         ToolMemory.open(tmp_path / "btm.db")
 
 
-def test_a_password_is_not_shown() -> None:
-    database = object.__new__(Database)
-    with pytest.raises(Exception) as failed:  # noqa: PT011 - the driver may be absent, or the server
-        database.__init__("postgresql://user:hunter22@localhost:1/nowhere", lambda _: None)  # type: ignore[misc]
+@pytest.mark.parametrize(
+    "driver", ["postgresql", "postgresql+psycopg", "postgresql+psycopg2", "postgresql+none"]
+)
+def test_a_password_is_not_shown(driver: str) -> None:
+    with pytest.raises(StoreError) as failed:  # the driver may be absent, or the server
+        SqlStore(f"{driver}://user:hunter22@localhost:1/nowhere")
+    assert "user:***@localhost" in str(failed.value)
     assert "hunter22" not in str(failed.value)
+
+
+@contextmanager
+def held(path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The database is being written by somebody else; it is not waited for as long as in earnest."""
+    monkeypatch.setattr(troubles, "LOCK_WAIT_S", 0.05)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    finally:
+        other.execute("ROLLBACK")
+        other.close()
 
 
 def test_a_locked_database_is_a_store_error_and_nothing_is_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "btm.db"
+    monkeypatch.setattr(troubles, "LOCK_WAIT_S", 0.05)
     store = SqlStore(path)
-    with store._transaction() as connection:
-        connection.exec_driver_sql("PRAGMA busy_timeout = 10")
-    other = sqlite3.connect(path, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(StoreError, match="locked"):
+    with held(path, monkeypatch), pytest.raises(StoreError, match="locked"):
         store.write([event(1)])
-    other.execute("ROLLBACK")
-    other.close()
     assert store.write([event(1)]) == []
 
 
-def test_a_read_only_database_is_a_store_error(tmp_path: Path) -> None:
+def test_opening_a_locked_database_ends_soon_and_names_the_cure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "btm.db"
+    SqlStore(path).close()
+    started = time.monotonic()
+    with (
+        held(path, monkeypatch),
+        pytest.raises(StoreError, match=r"locked; another process kept it .* 'btm merge'"),
+    ):
+        ToolMemory.open(path)
+    assert time.monotonic() - started < 5.0
+    assert troubles.LOCK_WAIT_S <= 5.0
+    ToolMemory.open(path).close()
+
+
+def test_a_memory_whose_database_is_locked_keeps_its_events_and_the_agent_does_not_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "btm.db"
+    monkeypatch.setattr(troubles, "LOCK_WAIT_S", 0.05)
+    memory = memory_of(path=path)
+    with held(path, monkeypatch):
+        started = time.monotonic()
+        for n in range(20):
+            assert memory.call(call("get_order", "talk", f"c{n}"), lambda *_: "answer").result == "answer"
+        assert time.monotonic() - started < 1.0
+        assert not memory.flush()
+        with pytest.raises(StoreError, match="locked"):
+            memory.report("c1", "stale_data", conversation="talk")
+    assert memory.flush()
+    assert memory.report("c1", "stale_data", conversation="talk")
+    memory.close()
+
+
+def test_a_read_only_database_is_a_store_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = SqlStore(tmp_path / "btm.db")
     with store._transaction() as connection:
         connection.exec_driver_sql("PRAGMA query_only = 1")
     with pytest.raises(StoreError, match="readonly"):
         store.write([event(1)])
+
+
+READ_ONLY = """
+import os, sys
+from btm import ToolMemory
+from btm.errors import StoreError
+path = sys.argv[1]
+ToolMemory.open(path).close()
+os.chmod(path, 0o444)
+os.chmod(os.path.dirname(path), 0o555)
+if os.geteuid() == 0:  # root may write anything
+    os.seteuid(65534)
+for name in (path, path + ".new"):
+    try:
+        ToolMemory.open(name)
+    except StoreError as error:
+        print(error)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="this platform knows no users")
+def test_opening_what_may_not_be_written_names_the_cure() -> None:
+    with tempfile.TemporaryDirectory() as folder:  # pytest's own are closed to other users
+        os.chmod(folder, 0o755)
+        inner = Path(folder) / "data"
+        inner.mkdir()
+        command = [sys.executable, "-c", READ_ONLY, str(inner / "btm.db")]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        inner.chmod(0o755)
+    old, new = done.stdout.splitlines()
+    assert "readonly database; btm writes what it learns" in old, done.stderr
+    assert "unable to open database file; the file and its folder must be" in new
+
+
+def test_a_full_disk_when_opening_names_the_cure() -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("this platform has no device that is always full")
+    with pytest.raises(StoreError, match="full; make room"):
+        ToolMemory.open("/dev/full")
+
+
+def test_a_memory_on_a_full_disk_goes_on_and_writes_when_there_is_room(tmp_path: Path) -> None:
+    memory = memory_of(path=tmp_path / "btm.db")
+    store: Any = memory._store
+    with store._transaction() as connection:
+        pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
+        connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
+    for n in range(500):
+        assert memory.call(call("get_order", "talk", f"c{n}"), lambda *_: "answer").result == "answer"
+    assert not memory.flush()
+    with store._transaction() as connection:
+        connection.exec_driver_sql("PRAGMA max_page_count = 1000000")
+    assert memory.flush()
+    assert len(store.log("calls")) == 500
+    memory.close()
+
+
+def test_a_damaged_database_is_a_store_error_wherever_it_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "btm.db"
+    store = SqlStore(path)
+    store.write([event(n) for n in range(300)])
+    store.close()
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
+    with pytest.raises(StoreError, match="malformed; it is damaged"):
+        ToolMemory.open(path)
+    path.write_bytes(whole)
+    again = SqlStore(path)
+    path.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
+    with pytest.raises(StoreError, match=r"malformed|not a database"):
+        again.load(NOW)
+    again.close()
+
+
+def test_a_database_of_another_program_is_a_store_error(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "other.db")) as connection, connection:
+        connection.execute("CREATE TABLE evidence (exhibit TEXT)")
+    with pytest.raises(StoreError, match="another program may have made it"):
+        ToolMemory.open(tmp_path / "other.db")
 
 
 def test_a_full_disk_is_a_store_error_and_the_store_comes_back(tmp_path: Path) -> None:

@@ -50,6 +50,9 @@ class FakeStore:
     def report(self, conversation: str, call_id: str, kind: ErrorKind) -> Reported:
         return Reported()
 
+    def forget_shape(self, tool: str) -> None:
+        """Nothing to forget."""
+
     def close(self) -> None:
         """Nothing to let go of."""
 

@@ -1,0 +1,118 @@
+"""What a database states about itself: its schema, its key, how evidence in it is forgotten and what it is fitted to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import orjson
+from sqlalchemy import Connection, select, update
+
+from btm.errors import StoreError
+from btm.posterior import Decay, Priors
+from btm.store import schema as t
+from btm.store.database import insert_into
+
+DEFAULT_HALF_LIFE_S = 14 * 86_400.0
+"""Evidence counts half after fourteen days, unless the database says otherwise: see `btm regret` for what it costs."""
+
+
+@contextmanager
+def as_written(where: str) -> Iterator[None]:
+    """Raise StoreError for values that no btm writes: another program has been at the file."""
+    try:
+        yield
+    except (ValueError, TypeError, KeyError) as problem:
+        raise StoreError(f"{where} holds what btm cannot read: {problem}") from problem
+
+
+class Asked(NamedTuple):
+    """What a new database is to state. An old one must state the same half-life; None takes what it states."""
+
+    half_life_s: float | None
+    landmark: float
+    hash_key: bytes
+
+
+def agree(connection: Connection, asked: Asked) -> Asked:
+    """Have a new database state what is asked; check what an old one states. Return what it states.
+
+    Raises StoreError for a schema that this btm does not read, and for another half-life than the one asked for.
+    """
+    defaults = {
+        "schema_version": str(t.SCHEMA_VERSION),
+        "half_life_s": repr(DEFAULT_HALF_LIFE_S if asked.half_life_s is None else asked.half_life_s),
+        "landmark": repr(asked.landmark),
+        "hash_key": asked.hash_key.hex(),
+    }
+    rows = [{"key": key, "value": value} for key, value in defaults.items()]
+    connection.execute(insert_into(connection, t.meta).on_conflict_do_nothing(), rows)
+    stated = read(connection)
+    if stated["schema_version"] != str(t.SCHEMA_VERSION):
+        raise StoreError(
+            f"the database has schema version {stated['schema_version']}; this btm reads {t.SCHEMA_VERSION}"
+        )
+    with as_written("the database"):
+        if asked.half_life_s is not None and float(stated["half_life_s"]) != asked.half_life_s:
+            raise StoreError(
+                f"the database keeps evidence with a half-life of {stated['half_life_s']} s, not {asked.half_life_s!r}; "
+                "open it without half_life_s, or fit a new database"
+            )
+        decay = current_decay(connection, asked.landmark)
+        return Asked(decay.half_life_s, decay.landmark, bytes.fromhex(stated["hash_key"]))
+
+
+def read(connection: Connection) -> dict[str, str]:
+    """Return everything that is stated."""
+    return {row.key: row.value for row in connection.execute(select(t.meta))}
+
+
+def _state(connection: Connection, key: str, value: str) -> None:
+    statement = insert_into(connection, t.meta).values(key=key, value=value)
+    connection.execute(
+        statement.on_conflict_do_update(index_elements=["key"], set_={"value": statement.excluded.value})
+    )
+
+
+def decay_of(stated: dict[str, str]) -> Decay:
+    """Return how evidence is forgotten."""
+    return Decay(float(stated["half_life_s"]), float(stated["landmark"]))
+
+
+def current_decay(connection: Connection, now: float | None = None) -> Decay:
+    """Return how evidence is forgotten. Given the time, move the landmark when that is due."""
+    decay = decay_of(read(connection))
+    if now is None or not decay.overdue(now):
+        return decay
+    return _rebase(connection, decay, now)
+
+
+def _rebase(connection: Connection, decay: Decay, now: float) -> Decay:
+    """Move the landmark to ``now``, so that weights stay far from overflow; beliefs do not change."""
+    scale = decay.scale(now)
+    connection.execute(
+        update(t.evidence).values(
+            successes=t.evidence.c.successes * scale, failures=t.evidence.c.failures * scale
+        )
+    )
+    _state(connection, "landmark", repr(now))
+    return Decay(decay.half_life_s, now)
+
+
+def save_priors(connection: Connection, priors: Priors) -> None:
+    """State the priors that were fitted."""
+    document = {
+        "strengths": list(priors.strengths),
+        "means": [[*level, mean] for level, mean in sorted(priors.means.items())],
+    }
+    _state(connection, "priors", orjson.dumps(document).decode())
+
+
+def priors_of(stated: dict[str, str]) -> Priors:
+    """Return the priors that were fitted, or those that btm starts from."""
+    if "priors" not in stated:
+        return Priors()
+    document = orjson.loads(stated["priors"])
+    first, second, third = document["strengths"]
+    return Priors((first, second, third), {tuple(row[:-1]): row[-1] for row in document["means"]})

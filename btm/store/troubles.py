@@ -1,0 +1,58 @@
+"""What is wrong with a database that cannot be used, and what to do about it."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from btm.errors import StoreError
+
+LOCK_WAIT_S = 5.0
+"""How long a SQLite database is waited for while another process writes it. A write of btm's own takes milliseconds;
+what holds it longer is waited for elsewhere: the writer's events stay in memory and are tried again."""
+
+_CURES = {
+    sqlite3.SQLITE_BUSY: (
+        f"another process kept it for more than {LOCK_WAIT_S:g} s; try again when that is done, or give each process a "
+        "file of its own and add them up with 'btm merge'"
+    ),
+    sqlite3.SQLITE_READONLY: (
+        "btm writes what it learns: make the file and its folder writable, or copy it to where they are"
+    ),
+    sqlite3.SQLITE_IOERR: "the disk failed; look at its health, and at what is mounted there",
+    sqlite3.SQLITE_CORRUPT: "it is damaged; restore it from a copy, or move it away and a new one is made",
+    sqlite3.SQLITE_FULL: "make room on its disk",
+    sqlite3.SQLITE_CANTOPEN: "the file and its folder must be readable and writable",
+    sqlite3.SQLITE_NOTADB: "it is a file of another kind; name another, and a new database is made",
+    sqlite3.SQLITE_ERROR: "another program may have made it; name another, and a new database is made",
+}
+_CURES[sqlite3.SQLITE_LOCKED] = _CURES[sqlite3.SQLITE_BUSY]
+
+
+def store_error(name: str, error: SQLAlchemyError, path: str | None = None) -> StoreError:
+    """Return the error to raise: the database's name, the driver's own words, and the cure where one is known.
+
+    ``path`` is that of a SQLite file.
+    """
+    cure = _cure(error, path)
+    return StoreError(f"the database {name} cannot be used: {cause(error)}{f'; {cure}' if cure else ''}")
+
+
+def cause(error: SQLAlchemyError) -> str:
+    """Return the driver's own words: SQLAlchemy's text would add the statement and a link."""
+    return str(getattr(error, "orig", None) or error)
+
+
+def _cure(error: SQLAlchemyError, path: str | None) -> str:
+    code = getattr(getattr(error, "orig", None), "sqlite_errorcode", None)
+    if code is None:
+        return ""
+    primary = code & 0xFF  # the rest of an extended code says more than a cure needs
+    if primary == sqlite3.SQLITE_CANTOPEN and path is not None:
+        if Path(path).is_dir():
+            return "it is a folder; name a file in it"
+        if not Path(path).parent.is_dir():
+            return "its folder is not there; make it first"
+    return _CURES.get(primary, "")
