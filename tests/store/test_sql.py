@@ -23,6 +23,7 @@ import pytest
 from core_kit import Clock, call, key, known, memory_of, recounted, stored
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sqlalchemy.event import listens_for
 
 from btm import ToolMemory
 from btm.errors import StoreError
@@ -479,13 +480,16 @@ def test_a_memory_on_a_full_disk_goes_on_and_writes_when_there_is_room(tmp_path:
     memory = memory_of(path=tmp_path / "btm.db")
     store: Any = memory._store
     with store._transaction() as connection:
-        pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
-        connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
+        room = connection.exec_driver_sql("PRAGMA page_count").scalar()
+
+    @listens_for(store._database._engine, "checkout")  # the limit is a connection's own
+    def limit(connection: Any, *_: object) -> None:
+        connection.execute(f"PRAGMA max_page_count = {room}")
+
     for n in range(500):
         assert memory.call(call("get_order", "talk", f"c{n}"), lambda *_: "answer").result == "answer"
     assert not memory.flush()
-    with store._transaction() as connection:
-        connection.exec_driver_sql("PRAGMA max_page_count = 1000000")
+    room = 1_000_000
     assert memory.flush()
     assert len(store.log("calls")) == 500
     memory.close()
