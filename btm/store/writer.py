@@ -11,7 +11,7 @@ import logging
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from btm.errors import StoreError
 from btm.forks import go_on_in_children
@@ -137,12 +137,15 @@ class WriteBehind:
                 self._hurry.wait(_LINGER_S)
             self._wake.clear()
             self._hurry.clear()
+            with self._lock:
+                waiting = list(self._markers)  # who comes later waits for a try that begins later
             while self._take() and self._write():
                 pass
-            if self._failing or self._closed:
-                self._disappoint()
             if self._closed:
+                self._disappoint(self._markers)
                 return
+            if self._failing:
+                self._disappoint(waiting)
 
     def _take(self) -> bool:
         """Take waiting events in hand; return whether there are any. Tell those whose events are settled."""
@@ -156,11 +159,12 @@ class WriteBehind:
             marker.tell(written)
         return bool(self._in_hand)
 
-    def _disappoint(self) -> None:
+    def _disappoint(self, waiting: Collection[_Marker]) -> None:
         """Let nobody wait for a store that fails."""
         with self._lock:
-            markers, self._markers = self._markers, []
-        for marker in markers:
+            told = [marker for marker in self._markers if marker in waiting]
+            self._markers = [marker for marker in self._markers if marker not in waiting]
+        for marker in told:
             marker.tell(written=False)
 
     def _write(self) -> bool:

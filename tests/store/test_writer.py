@@ -81,6 +81,30 @@ def test_events_are_written_in_order(writer: WriteBehind, store: FakeStore) -> N
     assert store.writes < 200, "many events share a transaction"
 
 
+def test_who_flushes_while_a_try_fails_waits_for_the_next_one(writer: WriteBehind, store: FakeStore) -> None:
+    store.gate.clear()
+    begun = threading.Event()
+
+    def fail_once(events: Sequence[Event]) -> Sequence[CallEvent]:
+        del store.write  # type: ignore[method-assign] # the next try is the store's own
+        begun.set()
+        store.gate.wait()
+        raise StoreError("the disk is full")
+
+    store.write = fail_once  # type: ignore[method-assign]
+    writer.put(event(1))
+    assert begun.wait(10.0)
+    flushed: list[bool] = []
+    waiting = threading.Thread(target=lambda: flushed.append(writer.flush()))
+    waiting.start()
+    while not writer._markers:
+        time.sleep(0.001)
+    store.gate.set()
+    waiting.join(10.0)
+    assert flushed == [True]
+    assert store.kept == [event(1)]
+
+
 def test_an_unused_writer_starts_no_thread_and_is_flushed(store: FakeStore) -> None:
     before = threading.active_count()
     writer = WriteBehind(store)
