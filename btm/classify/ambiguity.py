@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from btm.classify.finding import Finding
-from btm.model import Effect, ToolCall
+from btm.model import Effect, Family, ToolCall
 from btm.model import ErrorKind as K
 
 # After these nobody knows how far the write came, unless the request certainly never got there.
@@ -21,15 +23,42 @@ _MAYBE = frozenset(
 )
 _REFUSED_STATUS = frozenset({404, 405, 410, 426, 501})
 
+# "Order 17 was created, but sending the e-mail failed": what failed came after the write.
+_DONE = (
+    r"(?:accepted|added|applied|approved|authori[sz]ed|booked|cancell?ed|captured|charged|committed|completed|created"
+    r"|credited|debited|deducted|deleted|delivered|deployed|executed|inserted|made|paid|placed|posted"
+    r"|processed|published|queued|recorded|refunded|registered|reserved|saved|scheduled|sent|shipped"
+    r"|stored|submitted|succeeded|transferred|updated|uploaded|went through|withdrawn|written)"
+)
+_SAYS_DONE = re.compile(
+    rf"\b(?:was|were|is|are|has been|have been|got|successfully)\s(?:\w+ly\s)?{_DONE}\b"
+    rf"|^\W*(?:error:\s)?(?:[\w#'-]+\s){{0,4}}{_DONE}\b\s*(?=[,;.:!\u2013\u2014(-]|(?:but|and|however|yet|though|while)\b)",
+    re.IGNORECASE,
+)
+_SAYS_NOT = re.compile(
+    r"\b(?:no|not|never|nothing|none|neither|nor|too|already|cannot|without|before|unless|until|if|only|invalid|unknown"
+    r"|denied|rejected|exceeded|refused|limit)\b|n't\b",
+    re.IGNORECASE,
+)
+_CLAUSE = re.compile(r"[.;:!?\n]\s|,\s|\bbut\b|\bhowever\b|\band\b", re.IGNORECASE)
+_READ = 400  # characters of the text
 
-def is_ambiguous(finding: Finding, call: ToolCall) -> bool:
+
+def is_ambiguous(finding: Finding, call: ToolCall, text: str = "") -> bool:
     """Whether ``call`` is a write that may have happened although it failed as ``finding`` says.
 
-    A 5xx answer, a timeout or a connection lost half-way leave it open; a refused connection, a lock held by
-    another, a rejected argument or a vanished route do not. An answer that cannot be read, or that lost its known
-    fields, came after the write.
+    ``text`` is what the failure said. Words in it that something was done outweigh everything else: then what failed
+    is a later step. (Not where the caller is at fault: "the order was cancelled" is a reason there.)
+
+    A 5xx answer, a timeout or a connection lost half-way leave it open; a refused connection, a lock held by another,
+    a rejected argument or a vanished route do not. An answer that cannot be read, or that lost its known fields, came
+    after the write.
     """
-    if call.effect is not Effect.WRITE or finding.kind not in _MAYBE:
+    if call.effect is not Effect.WRITE:
+        return False
+    if finding.kind.family is not Family.CALLER and says_done(text):
+        return True
+    if finding.kind not in _MAYBE:
         return False
     if finding.status_code in _REFUSED_STATUS:
         return False
@@ -39,3 +68,13 @@ def is_ambiguous(finding: Finding, call: ToolCall) -> bool:
         # Said by the service itself, which then did nothing.
         return False
     return finding.reached
+
+
+def says_done(text: str) -> bool:
+    """Whether a text of a failure says that something was done all the same."""
+    read = text[:_READ]
+    found = _SAYS_DONE.search(read)
+    if found is None:
+        return False
+    begins = max((cut.end() for cut in _CLAUSE.finditer(read, 0, found.start())), default=0)
+    return _SAYS_NOT.search(read, begins, found.end()) is None
