@@ -73,7 +73,9 @@ def fit(
     store = _opened(None if dry_run else database, half_life_days, now)
     try:
         before = store.fitted_digests()
-        work = Work(map_name, store.decay, now, frozenset() if again else before, keep=emit is not None)
+        nothing: frozenset[str] = frozenset()
+        known, lived = (nothing, nothing) if again else (before, store.conversations())
+        work = Work(map_name, store.decay, now, known, lived, keep=emit is not None)
         with (
             AttemptsFile(emit, work.decay) if emit is not None else nullcontext() as file,
             reading(logs, quiet=as_json) as (watch, count),

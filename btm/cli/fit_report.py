@@ -21,6 +21,7 @@ _BESIDE_KINDS = 50  # columns for a tool's name and the numbers
 
 def document(done: Fit) -> dict[str, Any]:
     """Return a fit in the form of ``btm fit --json``."""
+    by_tool = _errors_by_tool(done)
     return {
         "conversations": done.conversations,
         "already_fitted": done.already_fitted,
@@ -32,7 +33,7 @@ def document(done: Fit) -> dict[str, Any]:
         "actions": dict(done.actions.most_common()),
         "formats": dict(done.formats.most_common()),
         "tools": {
-            tool: {"calls": calls, "errors": _errors_of(done, tool)}
+            tool: {"calls": calls, "errors": by_tool.get(tool, {})}
             for tool, calls in done.tools.most_common()
         },
         "skipped": skipped_rows(done.skipped),
@@ -43,8 +44,11 @@ def document(done: Fit) -> dict[str, Any]:
     }
 
 
-def _errors_of(done: Fit, tool: str) -> dict[ErrorKind, int]:
-    return {kind: count for (name, kind), count in done.tool_errors.most_common() if name == tool}
+def _errors_by_tool(done: Fit) -> dict[str, dict[ErrorKind, int]]:
+    found: dict[str, dict[ErrorKind, int]] = {}
+    for (tool, kind), count in done.tool_errors.most_common():
+        found.setdefault(tool, {})[kind] = count
+    return found
 
 
 def show(done: Fit, database: str | None, *, details: bool) -> None:
@@ -91,16 +95,20 @@ def _print_counts(done: Fit, out: Console) -> None:
 
 def _errors(done: Fit) -> Table:
     shown = table("error", "calls", "most at", numeric=("calls",))
+    worst: dict[ErrorKind, tuple[int, str]] = {}
+    for (tool, kind), count in done.tool_errors.items():
+        worst[kind] = max(worst.get(kind, (0, "")), (count, tool))
     for kind, count in done.errors.most_common():
-        worst = max((n, tool) for (tool, k), n in done.tool_errors.items() if k is kind)
-        shown.add_row(kind, f"{count:,}", f"{escape(worst[1])} ({worst[0]:,})")
+        most, tool = worst[kind]
+        shown.add_row(kind, f"{count:,}", f"{escape(tool)} ({most:,})")
     return shown
 
 
 def _print_tools(done: Fit, out: Console) -> None:
     shown = table("tool", "calls", "errors", "of which", numeric=("calls", "errors"))
+    by_tool = _errors_by_tool(done)
     for tool, calls in done.tools.most_common(_TOOLS):
-        errors = _errors_of(done, tool)
+        errors = by_tool.get(tool, {})
         kinds = listed((f"{kind} {count:,}" for kind, count in errors.items()), out.width - _BESIDE_KINDS)
         shown.add_row(escape(tool), f"{calls:,}", f"{sum(errors.values()):,}", kinds)
     out.print(shown)

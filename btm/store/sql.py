@@ -263,6 +263,12 @@ class SqlStore:
         with self._transaction() as connection:
             return frozenset(connection.execute(select(t.fitted.c.digest)).scalars())
 
+
+    def conversations(self) -> frozenset[str]:
+        """Return the conversations whose calls are kept here: those that were lived through."""
+        with self._transaction() as connection:
+            return frozenset(connection.execute(select(t.calls.c.conversation).distinct()).scalars())
+
     def _upsert_incidents(self, connection: Connection, incidents: Iterable[Incident]) -> None:
         latest = {incident.incident_id: incident_row(incident) for incident in incidents}
         if not latest:

@@ -11,6 +11,7 @@ from btm.model import Action, Attempt, ErrorKind, EvidenceKey
 from btm.posterior import Decay
 from btm.store import EvidenceRow
 from btm.traces.conversation import Conversation, Skipped
+from btm.traces.eventlog import NAME as EVENTS
 from btm.traces.learned import LearnedFrom
 from btm.traces.listening import Listener, Told
 
@@ -126,19 +127,22 @@ def teach(
     fitted_before: Container[str] = frozenset(),
     fitted_here: Container[str] = frozenset(),
     *,
+    lived: Container[str] = frozenset(),
     keep: bool = False,
 ) -> Fit:
     """Learn from conversations as :func:`fit` does, with a listener that is used for others too.
 
-    ``fitted_here`` are digests of other parts of the same work, to be left out like those in ``fitted_before``.
+    ``fitted_here`` are digests of other parts of the same work, to be left out like those in ``fitted_before``;
+    ``lived`` are conversations that the database lived through itself, whose own event log teaches nothing new.
     """
     done = Fit()
     for item in conversations:
         if isinstance(item, Skipped):
             done.skip(item)
-        elif (digest := item.digest) and (
-            digest in fitted_before or digest in fitted_here or digest in done.fitted
-        ):
+        elif (
+            (digest := item.digest)
+            and (digest in fitted_before or digest in fitted_here or digest in done.fitted)
+        ) or (item.format == EVENTS and item.conversation_id in lived):
             done.already_fitted += 1
         else:
             done.add(item, listener.listen(item), decay, keep=keep)

@@ -68,12 +68,21 @@ class Work:
     decay: Decay
     now: float
     fitted_before: Container[str] = frozenset()
+    lived: Container[str] = frozenset()
     keep: bool = False
 
     def do(self, conversations: Iterable[Conversation | Skipped], repeated: Container[str] = ()) -> Fit:
         """Learn from conversations other than those that were fitted before or are ``repeated``."""
         listener = _listener(self.map_name, self.now)
-        return teach(listener, conversations, self.decay, self.fitted_before, repeated, keep=self.keep)
+        return teach(
+            listener,
+            conversations,
+            self.decay,
+            self.fitted_before,
+            repeated,
+            lived=self.lived,
+            keep=self.keep,
+        )
 
 
 @lru_cache(maxsize=1)

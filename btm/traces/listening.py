@@ -7,6 +7,7 @@ is told of the turns from the first failure on, for nothing that went before can
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -62,13 +63,15 @@ class Listener:
         self._map = fallback_map
         self._relations = MapRelations(fallback_map)
         self._now = now
+        # What a log dates after now (a clock ahead, a broken stamp) counts as of now: it must not outweigh everything.
+        self._latest = now if now >= _DATED else math.inf
         self._effects: dict[str, Effect] = {}
         self._known: dict[tuple[str, bytes, str, bool], Outcome] = {}
 
     def listen(self, conversation: Conversation) -> Told:
         """Return what a conversation teaches."""
         started = conversation.started_at or 0.0
-        if started < _DATED:
+        if not _DATED <= started <= self._latest:
             started = self._now
         name = conversation.conversation_id
         turns: list[tuple[Heard, ...]] = []
@@ -101,10 +104,12 @@ class Listener:
         if effect is None:
             effect = self._effects[call.tool] = self._map.effect(call.tool) or guess_effect(call.tool)
         at = call.at
-        if at >= _DATED and effect is call.effect and call.conversation == conversation:
+        if _DATED <= at <= self._latest and effect is call.effect and call.conversation == conversation:
             return call
         if at < _DATED:
             at += started
+        elif at > self._latest:
+            at = self._latest
         return made_call(call.tool, call.arguments, effect, conversation, call.call_id, at, call.intent)
 
     def _outcome(self, call: ToolCall, recorded: RecordedCall) -> Outcome:
@@ -152,7 +157,9 @@ class Listener:
                 for call, outcome, recorded in turn
             ]
             for ticket, outcome, recorded in begun:
-                at = ticket.call.at + (recorded.latency_s or 0.0)  # a call counts from when it ended
+                begun_at = ticket.call.at
+                # A call counts from when it ended.
+                at = max(begun_at, min(begun_at + (recorded.latency_s or 0.0), self._latest))
                 observation = tracker.finish(
                     ticket, outcome, at=at, latency_s=recorded.latency_s, result=recorded.result
                 )

@@ -66,7 +66,9 @@ def find_logs(paths: Iterable[str | os.PathLike[str]]) -> Iterator[LogFile]:
             if not matches:
                 raise TraceError(f"{path}: no such file or folder, and no file that matches it as a pattern")
             for match in matches:
-                inside = _files_below(match) if Path(match).is_dir() else (match,)
+                inside: Iterable[str] = (match,) if Path(match).is_file() else ()
+                if Path(match).is_dir():
+                    inside = _files_below(match)
                 yield from (LogFile(found, named=False) for found in inside)
 
 
@@ -74,8 +76,9 @@ def _files_below(folder: str) -> Iterator[str]:
     for base, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
-            if not name.startswith("."):
-                yield str(Path(base, name))
+            path = Path(base, name)
+            if not name.startswith(".") and path.is_file():  # a pipe or socket among them would be waited for
+                yield str(path)
 
 
 class ByteStream:

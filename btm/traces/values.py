@@ -87,11 +87,14 @@ def _plainly_printed(text: str) -> dict[str, Any] | None:
 _LONG_NUMBER = re.compile(r"\d{16}")  # JSON's are not exact beyond that
 
 
+_LATEST_NS = 1e20
+
+
 def time_of(value: object) -> float | None:
     """Return a time as seconds since the epoch, or None when it is none.
 
     Text is ISO 8601, UTC where it names no zone, or a number. Numbers are seconds, milliseconds, microseconds or
-    nanoseconds, told apart by their size: seconds reach 1e11 in the year 5138.
+    nanoseconds, told apart by their size: seconds reach 1e11 in the year 5138, nanoseconds 1e20.
     """
     if value is None or isinstance(value, bool):
         return None
@@ -109,7 +112,7 @@ def time_of(value: object) -> float | None:
                 return None
         else:
             return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    if not isinstance(value, int | float) or not math.isfinite(value):
+    if not isinstance(value, int | float) or not abs(value) < _LATEST_NS:  # NaN is not less, either
         return None
     seconds = float(value)
     while abs(seconds) >= 1e11:

@@ -17,11 +17,14 @@ from click.testing import CliRunner
 from rich.console import Console
 from shared_data import shared
 
+from btm import ToolMemory
+from btm.cli.fit_report import document
 from btm.cli.main import cli, main
 from btm.errors import TraceError
-from btm.model import Action, ErrorKind, EvidenceKey
+from btm.model import Action, ErrorKind, EvidenceKey, ToolCall
 from btm.store.sql import SqlStore
 from btm.traces.findings import findings
+from btm.traces.fit import Fit
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "fit-from-logs.md"
 
@@ -315,3 +318,35 @@ def test_a_path_that_is_not_there_makes_no_database(tmp_path: Path) -> None:
     result = CliRunner().invoke(cli, ["fit", str(tmp_path / "nosuch.jsonl"), "--db", str(database)])
     assert isinstance(result.exception, TraceError)
     assert not database.exists()
+
+
+def test_a_database_learns_nothing_from_its_own_event_log(tmp_path: Path, database: Path) -> None:
+    answers = iter([TimeoutError("timed out"), "shipped"])
+
+    def get_order(tool: str, arguments: Any) -> Any:
+        answer = next(answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    with ToolMemory.open(database, mode="observe") as memory:
+        for number in range(2):
+            memory.call(ToolCall("get_order", {"id": 1}, conversation="c1", call_id=str(number)), get_order)
+    events = tmp_path / "events.jsonl"
+    CliRunner().invoke(
+        cli, ["export", "events", "--db", str(database), "-o", str(events)], catch_exceptions=False
+    )
+    before = evidence(database)
+    done = fitted(events, "--db", database)
+    assert (done["conversations"], done["already_fitted"]) == (0, 1)
+    assert evidence(database) == before
+    assert fitted(events, "--db", tmp_path / "other.db")["attempts"] == 1
+
+
+def test_many_tools_are_counted_in_one_go() -> None:
+    done = Fit()
+    for number in range(3):
+        done.tools[f"tool_{number}"] = 2
+        done.tool_errors[f"tool_{number}", ErrorKind.TIMEOUT] = number
+    shown = document(done)["tools"]
+    assert shown["tool_2"] == {"calls": 2, "errors": {"timeout": 2}}

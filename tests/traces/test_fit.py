@@ -147,7 +147,7 @@ def test_weights_follow_the_time_of_the_attempt() -> None:
     told = Conversation(
         "c", "log:1", ((RecordedCall(call, TIMEOUT),), (RecordedCall(again, "fine"),)), digest="d"
     )
-    done = fit([told], MAP, decay=Decay(half_life_s=DAY, landmark=MAY), now=MAY)
+    done = fit([told], MAP, decay=Decay(half_life_s=DAY, landmark=MAY), now=MAY + 2 * DAY)
     ((worked, failed),) = done.sums.values()
     assert (worked, failed) == (pytest.approx(2.0), 0.0)
 
@@ -157,8 +157,17 @@ def test_an_attempt_counts_from_when_its_call_ended() -> None:
     again = ToolCall("get_order", {"order_id": "O1"}, call_id="2", at=MAY)
     slow = RecordedCall(again, "fine", latency_s=DAY)
     told = Conversation("c", "log:1", ((RecordedCall(call, TIMEOUT),), (slow,)), digest="d")
-    done = fit([told], MAP, decay=Decay(half_life_s=DAY, landmark=MAY), now=MAY)
+    done = fit([told], MAP, decay=Decay(half_life_s=DAY, landmark=MAY), now=MAY + 2 * DAY)
     assert [sums[0] for sums in done.sums.values()] == [pytest.approx(2.0)]
+
+
+def test_what_a_log_dates_after_now_counts_as_of_now() -> None:
+    first = ToolCall("get_order", {"order_id": "O1"}, call_id="1", at=MAY + 700 * DAY)
+    again = ToolCall("get_order", {"order_id": "O1"}, call_id="2", at=MAY + 700 * DAY)
+    slow = RecordedCall(again, "fine", latency_s=1e300)
+    told = Conversation("c", "log:1", ((RecordedCall(first, TIMEOUT),), (slow,)), digest="d")
+    done = fit([told], MAP, decay=Decay(half_life_s=DAY, landmark=MAY), now=MAY)
+    assert list(done.sums.values()) == [[1.0, 0.0]]
 
 
 def test_calls_of_a_log_without_times_are_taken_to_be_made_now() -> None:

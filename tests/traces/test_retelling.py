@@ -67,7 +67,7 @@ def retold(*turns: tuple[str, str, dict[str, Any]], reward: float | None) -> dic
         for n, (tool, answer, arguments) in enumerate(turns)
     )
     conversation = Conversation("t1", "log:1", batches, reward, MAY, "d" * 32, "openai_chat", "Find my order")
-    told = Listener(EMPTY, now=MAY).listen(conversation)
+    told = Listener(EMPTY, now=MAY + 60.0).listen(conversation)
     return trajectory_of(conversation, told, EMPTY).to_json()
 
 
@@ -153,7 +153,7 @@ def test_the_calls_of_a_database_teach_again_what_the_database_learned(tmp_path:
     store = SqlStore(database)
     try:
         live = {tuple(key): (s, f) for key, s, f in store.evidence()}
-        again = fit(read_conversations([out]), EMPTY, decay=store.decay, now=MAY)
+        again = fit(read_conversations([out]), EMPTY, decay=store.decay, now=MAY + 1_000.0)
     finally:
         store.close()
     assert len(live) > 3

@@ -154,3 +154,11 @@ def test_lines_are_split_wherever_the_chunks_end() -> None:
 def test_a_line_beyond_the_limit_is_dropped_while_it_is_read() -> None:
     chunks = iter([b"ok\n", b"x" * 50, b"x" * 50, b"\nok\n", b"y" * 100])
     assert list(split_lines(chunks, limit=60)) == [(1, b"ok"), (2, None), (3, b"ok"), (4, None)]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_a_pipe_among_the_logs_of_a_folder_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    (tmp_path / "log.jsonl").write_text("{}")
+    for given in (tmp_path, tmp_path / "*.jsonl"):
+        assert [log.path for log in find_logs([given])] == [str(tmp_path / "log.jsonl")]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from btm.traces.values import AS_GIVEN, printed_arguments
+from btm.traces.values import AS_GIVEN, printed_arguments, time_of
 
 PRINTED = st.dictionaries(
     st.text(max_size=8),
@@ -44,3 +44,13 @@ def test_printed_arguments_are_python_or_json_or_kept_as_they_are(
     text: str, arguments: dict[str, Any]
 ) -> None:
     assert printed_arguments(text) == arguments
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e3, 1e6, 1e9])
+def test_a_time_is_read_in_whichever_unit_it_stands(unit: float) -> None:
+    assert time_of(1_777_593_600.0 * unit) == pytest.approx(1_777_593_600.0)
+
+
+@pytest.mark.parametrize("value", [1e300, -1e20, float("inf"), float("nan"), True, "soon", [1]])
+def test_what_no_unit_makes_a_time_is_none(value: object) -> None:
+    assert time_of(value) is None
