@@ -24,6 +24,17 @@ MALFORMED = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
 """What reading a record of an unexpected form can raise: a text where an object belongs, and so on."""
 
 
+def reason(error: Exception) -> str:
+    """Return why a record could not be read, for people: ``error`` is one of ``MALFORMED``."""
+    if isinstance(error, KeyError):
+        return f"it has no {error.args[0]!r}" if error.args else "something is missing in it"
+    if isinstance(error, ValueError):
+        return str(error)
+    return (
+        "it is nested too deep" if isinstance(error, RecursionError) else "a value in it is of another form"
+    )
+
+
 def conversations(log: Log, name: str, path: Path = ()) -> Iterator[Conversation | Skipped]:
     """Read every conversation of a log as reader ``name``; ``path`` leads to them in a large document."""
     if records_apart(log.sample) is None:
@@ -36,7 +47,7 @@ def conversations(log: Log, name: str, path: Path = ()) -> Iterator[Conversation
         try:
             yield conversation_of(record, name)  # type: ignore[arg-type] # it is no Skipped
         except MALFORMED as error:
-            yield Skipped(log.name, record.line, f"not a conversation: {type(error).__name__}: {error}")
+            yield Skipped(log.name, record.line, f"not a conversation: {reason(error)}")
 
 
 def records_apart(sample: Sample) -> Path | None:
@@ -91,7 +102,7 @@ def _message_a_record(log: Log, name: str) -> Iterator[Conversation | Skipped]:
             content.update(record.raw + b"\n")
             read_messages(turns, [unwrapped(record.value)])
         except MALFORMED as error:
-            yield Skipped(log.name, record.line, f"not a message: {type(error).__name__}: {error}")
+            yield Skipped(log.name, record.line, f"not a message: {reason(error)}")
     for own, (place, turns, content, start) in begun.items():
         digest = content.hexdigest()[:DIGITS]
         conversation_id = own or digest

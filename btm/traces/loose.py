@@ -13,7 +13,7 @@ import orjson
 
 from btm.model import Effect, Outcome
 from btm.safe import redact
-from btm.traces.chat import MALFORMED
+from btm.traces.chat import MALFORMED, reason
 from btm.traces.conversation import NO_RESULT, Conversation, Skipped
 from btm.traces.eventlog import outcome_from, reported
 from btm.traces.groups import Groups
@@ -90,9 +90,7 @@ def gather(
             try:
                 _keep(groups, record, parse)
             except MALFORMED as error:
-                yield Skipped(
-                    log.name, record.line, f"not a record of {name}: {type(error).__name__}: {error}"
-                )
+                yield Skipped(log.name, record.line, f"not a record of {name}: {reason(error)}")
         for key, records in groups:
             yield Gathered(log.name, name, key, tuple(records))
 
@@ -107,7 +105,7 @@ def put_in_order(items: Iterable[Conversation | Gathered | Skipped]) -> Iterator
         try:
             yield _conversation(key, [orjson.loads(record) for record in records], name)
         except MALFORMED as error:
-            yield Skipped(log, 0, f"conversation {redact(key)}: {type(error).__name__}: {error}")
+            yield Skipped(log, 0, f"conversation {redact(key)}: {reason(error)}")
 
 
 def _keep(groups: Groups, record: Record, parse: Callable[[Any], Iterable[Loose]]) -> None:

@@ -7,6 +7,7 @@ the middle (a killed writer, a half copy) or is damaged gives all that could be 
 
 from __future__ import annotations
 
+import codecs
 import glob
 import os
 import sys
@@ -26,6 +27,7 @@ STDIN = "-"
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _BOM = b"\xef\xbb\xbf"
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # what PowerShell writes
 # Zstandard gives all that a piece of input unpacks to: at most 128 KiB for each 4 bytes, so pieces are small.
 _ZSTD_PIECE = 8 << 10
 
@@ -106,6 +108,9 @@ class ByteStream:
     def _guarded(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         try:
             first = next(chunks, b"")
+            if first.startswith(_UTF16):
+                yield from _from_utf16(first, chunks)
+                return
             yield first.removeprefix(_BOM)
             yield from chunks
         except (EOFError, OSError, zlib.error) as error:
@@ -158,6 +163,13 @@ def _unpacked(file: Readable) -> Iterator[bytes]:
 def _joined(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
     yield first
     yield from rest
+
+
+def _from_utf16(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+    decoder = codecs.getincrementaldecoder("utf-16")("replace")
+    for chunk in _joined(first, rest):
+        yield decoder.decode(chunk).encode("utf-8", "replace")
+    yield decoder.decode(b"", final=True).encode("utf-8", "replace")
 
 
 def _gunzip(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:

@@ -43,6 +43,13 @@ def made_call(
     return call
 
 
+def _name(tool: object) -> str:
+    """Return the name of a tool that is no plain text; a number can be one."""
+    if isinstance(tool, str | int) and not isinstance(tool, bool) and str(tool):
+        return str(tool)
+    raise ValueError("a call without the name of its tool")
+
+
 class Turns:
     """Collects the calls of one conversation, turn by turn, and gives each the answer with its id.
 
@@ -81,7 +88,7 @@ class Turns:
         Raises ValueError when the tool has no name.
         """
         if type(tool) is not str or not tool:
-            raise ValueError("a call without the name of its tool")
+            tool = _name(tool)
         name = call_id if type(call_id) is str else "" if call_id is None else str(call_id)
         by_id = self._by_id
         unique = name if name and name not in by_id else f"{name or self._prefix}#{self._count}"

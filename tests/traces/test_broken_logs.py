@@ -221,3 +221,35 @@ def test_damaged_bytes_never_raise(noise: bytes, sample: Any, data: st.DataObjec
             list(read_conversations([path], format=reader))
         except UnknownFormatError:
             assert reader is None
+
+
+@pytest.mark.parametrize(
+    ("record", "why"),
+    [
+        ([1, 2], "a value in it is of another form"),
+        (
+            {"messages": [{"role": "assistant", "tool_calls": [{"function": {"arguments": "{}"}}]}]},
+            "it has no 'name'",
+        ),
+        (
+            {"messages": [{"role": "assistant", "tool_calls": [{"function": {"name": ""}}]}]},
+            "without the name of its tool",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_record_is_said_in_words(record: Any, why: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "log.jsonl", jsonl([{"messages": openai_messages()}, record]))
+    conversations, skipped = read(path)
+    assert len(conversations) == 1
+    assert [(s.line, why in s.reason, "Error" in s.reason) for s in skipped] == [(2, True, False)]
+
+
+def test_a_number_can_be_the_name_of_a_tool(tmp_path: Path) -> None:
+    call = {"id": "c", "function": {"name": 42, "arguments": "{}"}}
+    messages = [
+        {"role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c", "content": "ok"},
+    ]
+    (conversation,), skipped = read(write(tmp_path / "log.jsonl", jsonl([{"messages": messages}])))
+    assert not skipped
+    assert conversation.batches[0][0].call.tool == "42"

@@ -162,3 +162,14 @@ def test_a_pipe_among_the_logs_of_a_folder_is_not_waited_for(tmp_path: Path) -> 
     (tmp_path / "log.jsonl").write_text("{}")
     for given in (tmp_path, tmp_path / "*.jsonl"):
         assert [log.path for log in find_logs([given])] == [str(tmp_path / "log.jsonl")]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+def test_a_log_in_utf_16_is_read_as_if_it_were_utf_8(encoding: str, tmp_path: Path) -> None:
+    bom = b"\xfe\xff" if encoding == "utf-16-be" else b""
+    wide, plain = tmp_path / "wide.jsonl", tmp_path / "plain.jsonl"
+    wide.write_bytes(bom + LINES.decode().encode(encoding))
+    plain.write_bytes(LINES)
+    (conversations, skipped), (expected, _) = read(wide), read(plain)
+    assert not skipped
+    assert [c.digest for c in conversations] == [c.digest for c in expected]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from btm.traces.chat import MALFORMED
+from btm.traces.chat import MALFORMED, reason
 from btm.traces.conversation import NO_RESULT, Conversation, Skipped
 from btm.traces.layout import layout_of
 from btm.traces.records import Log, Record, digest_of
@@ -44,7 +44,7 @@ def read(log: Log) -> Iterator[Conversation | Skipped]:
         try:
             yield _conversation(record)
         except MALFORMED as error:
-            yield Skipped(log.name, record.line, f"not a trajectory: {type(error).__name__}: {error}")
+            yield Skipped(log.name, record.line, f"not a trajectory: {reason(error)}")
 
 
 def _conversation(record: Record) -> Conversation:
