@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar, cast
 
 from btm.errors import TraceError
 from btm.fallback import FallbackMap
@@ -31,7 +31,7 @@ from btm.traces.fit import Fit, teach
 from btm.traces.formats import named_reader
 from btm.traces.learned import LearnedFrom
 from btm.traces.listening import Listener
-from btm.traces.loose import Gathered, put_in_order
+from btm.traces.loose import Gathered, Gathering, put_in_order
 from btm.traces.reading import logs_to_read, opened, read_conversations
 from btm.traces.records import Excerpt, Piece
 from btm.traces.source import STDIN, LogFile, Watch, find_logs
@@ -57,7 +57,8 @@ class _Part(NamedTuple):
         """Give the part's conversations."""
         if not self.reader:
             return put_in_order(self.conversations)
-        return put_in_order(named_reader(self.reader).read(Excerpt(self.log, self.pieces)))
+        items = named_reader(self.reader).read(Excerpt(self.log, self.pieces))
+        return cast("Iterator[Conversation | Skipped]", items)  # records that lie apart are whole conversations
 
 
 @dataclass(frozen=True)
@@ -161,18 +162,24 @@ def _batches(items: Iterator[_Item]) -> Iterator[Iterator[_Item]]:
 
 def _parts(logs: Iterable[LogFile], name: str | None, watch: Watch | None) -> Iterator[_Part]:
     """Cut logs into parts of about equal work."""
-    for log in logs:
-        with opened(log, name, watch) as found:
-            if isinstance(found, Skipped):
-                yield _Part(conversations=(found,))
-            elif found is not None:
-                reader, opened_log = found
-                path = reader.apart(opened_log.sample)
-                if path is None:
-                    for some in _batches(reader.read(opened_log)):
-                        yield _Part(conversations=tuple(some))
-                else:
-                    yield from _excerpts(log.path, reader.NAME, opened_log.pieces(path))
+    with Gathering() as gathering:
+        for log in logs:
+            with opened(log, name, watch) as found:
+                if isinstance(found, Skipped):
+                    yield _Part(conversations=(found,))
+                elif found is not None:
+                    reader, opened_log = found
+                    path = reader.apart(opened_log.sample)
+                    if path is None:
+                        yield from _whole(gathering.of(reader.read(opened_log)))
+                    else:
+                        yield from _excerpts(log.path, reader.NAME, opened_log.pieces(path))
+        yield from _whole(iter(gathering))
+
+
+def _whole(items: Iterator[Conversation | Skipped] | Iterator[Gathered]) -> Iterator[_Part]:
+    for some in _batches(items):
+        yield _Part(conversations=tuple(some))
 
 
 def _excerpts(log: str, reader: str, pieces: Iterable[Piece | Skipped]) -> Iterator[_Part]:

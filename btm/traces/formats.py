@@ -8,8 +8,7 @@ from typing import Protocol
 
 from btm.errors import TraceError, UnknownFormatError, nearest
 from btm.safe import redact
-from btm.traces.conversation import Conversation, Skipped
-from btm.traces.loose import Gathered
+from btm.traces.loose import Item
 from btm.traces.readers import (
     anthropic,
     events,
@@ -42,8 +41,8 @@ class Reader(Protocol):
     def apart(self, sample: Sample) -> Path | None:
         """Where the records lie that are a conversation each; None where conversations are mixed."""
 
-    def read(self, log: Log) -> Iterator[Conversation | Gathered | Skipped]:
-        """Read the log's conversations, those of mixed ones as far as they can be gathered."""
+    def read(self, log: Log) -> Iterator[Item]:
+        """Read the log's conversations; where they are mixed, what each record says about one."""
 
 
 # The particular before the general: a tau2 simulation is also a chat log, an OpenInference span also a span.

@@ -7,7 +7,7 @@ decided on in the light of an answer. Logs that name the turn are believed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import orjson
 
@@ -69,30 +69,65 @@ Loose = LooseCall | Report | Reward
 _KINDS: tuple[type[Any], ...] = (LooseCall, Report, Reward)
 
 
-class Gathered(NamedTuple):
-    """All that a log says about one conversation, not put in order yet: that can be left to another process."""
+class Entry(NamedTuple):
+    """What one record says about a conversation, kept small until everything about that conversation is there."""
 
-    log: str
+    format: str
+    conversation: str
+    record: bytes
+
+
+class Gathered(NamedTuple):
+    """All that the logs say about one conversation, not put in order yet: that can be left to another process."""
+
     format: str
     conversation: str
     records: tuple[bytes, ...]
 
 
-def gather(
+def entries(
     log: Log, name: str, parse: Callable[[Any], Iterable[Loose]], path: Path = ()
-) -> Iterator[Gathered | Skipped]:
+) -> Iterator[Entry | Skipped]:
     """Read a log whose records ``parse`` turns into what they say about conversations."""
-    with Groups() as groups:
-        for record in log.records(path):
-            if isinstance(record, Skipped):
-                yield record
-                continue
-            try:
-                _keep(groups, record, parse)
-            except MALFORMED as error:
-                yield Skipped(log.name, record.line, f"not a record of {name}: {reason(error)}")
-        for key, records in groups:
-            yield Gathered(log.name, name, key, tuple(records))
+    for record in log.records(path):
+        if isinstance(record, Skipped):
+            yield record
+            continue
+        try:
+            yield from _entries(record, name, parse)
+        except MALFORMED as error:
+            yield Skipped(log.name, record.line, f"not a record of {name}: {reason(error)}")
+
+
+Item = Conversation | Entry | Skipped
+
+
+class Gathering:
+    """Brings the entries of one conversation together, whichever log they come from. A context manager."""
+
+    def __init__(self) -> None:
+        self._groups = Groups()
+
+    def __enter__(self) -> Self:
+        self._groups.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._groups.__exit__()
+
+    def of(self, items: Iterable[Item]) -> Iterator[Conversation | Skipped]:
+        """Keep the entries among ``items``, and pass everything else on."""
+        for item in items:
+            if type(item) is Entry:
+                self._groups.add(f"{item.format} {item.conversation}", item.record)
+            else:
+                yield item  # type: ignore[misc] # it is none
+
+    def __iter__(self) -> Iterator[Gathered]:
+        """Give what was kept, once there is no more to come."""
+        for key, records in self._groups:
+            name, _, conversation = key.partition(" ")
+            yield Gathered(name, conversation, tuple(records))
 
 
 def put_in_order(items: Iterable[Conversation | Gathered | Skipped]) -> Iterator[Conversation | Skipped]:
@@ -101,21 +136,23 @@ def put_in_order(items: Iterable[Conversation | Gathered | Skipped]) -> Iterator
         if type(item) is not Gathered:
             yield item  # type: ignore[misc] # it is none
             continue
-        log, name, key, records = item
+        name, key, records = item
+        loaded = [orjson.loads(record) for record in records]
         try:
-            yield _conversation(key, [orjson.loads(record) for record in records], name)
+            yield _conversation(key, loaded, name)
         except MALFORMED as error:
+            log = str(loaded[0][1]).rpartition(":")[0]
             yield Skipped(log, 0, f"conversation {redact(key)}: {reason(error)}")
 
 
-def _keep(groups: Groups, record: Record, parse: Callable[[Any], Iterable[Loose]]) -> None:
+def _entries(record: Record, name: str, parse: Callable[[Any], Iterable[Loose]]) -> Iterator[Entry]:
     digest = ""
     for loose in parse(record.value):
         if type(loose) is LooseCall and not (isinstance(loose.tool, str) and loose.tool):
             raise ValueError("a call without the name of its tool")
         digest = digest or digest_of(record.raw)
-        entry = [_KINDS.index(type(loose)), record.place, digest, tuple(loose)]
-        groups.add(loose.conversation, orjson.dumps(entry, option=_DUMP, default=str))
+        said = [_KINDS.index(type(loose)), record.place, digest, tuple(loose)]
+        yield Entry(name, loose.conversation, orjson.dumps(said, option=_DUMP, default=str))
 
 
 def _conversation(conversation_id: str, entries: list[list[Any]], name: str) -> Conversation:

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from btm.errors import TraceError
 from btm.traces.conversation import Conversation, Skipped
 from btm.traces.formats import Reader, named_reader, reader_for
-from btm.traces.loose import put_in_order
+from btm.traces.loose import Gathering, put_in_order
 from btm.traces.records import Log
 from btm.traces.source import STDIN, ByteStream, LogFile, Watch, find_logs, open_log
 
@@ -58,20 +58,24 @@ def _check(log: LogFile) -> None:
 def _read(
     logs: list[LogFile], name: str | None, *, strict: bool, watch: Watch | None
 ) -> Iterator[Conversation | Skipped]:
-    for log in logs:
-        for found in _read_one(log, name, watch):
-            if strict and isinstance(found, Skipped):
-                raise TraceError(str(found))
-            yield found
+    for found in _conversations(logs, name, watch):
+        if strict and isinstance(found, Skipped):
+            raise TraceError(str(found))
+        yield found
 
 
-def _read_one(log: LogFile, name: str | None, watch: Watch | None) -> Iterator[Conversation | Skipped]:
-    with opened(log, name, watch) as found:
-        if isinstance(found, Skipped):
-            yield found
-        elif found is not None:
-            reader, opened_log = found
-            yield from put_in_order(reader.read(opened_log))
+def _conversations(
+    logs: list[LogFile], name: str | None, watch: Watch | None
+) -> Iterator[Conversation | Skipped]:
+    with Gathering() as gathering:
+        for log in logs:
+            with opened(log, name, watch) as found:
+                if isinstance(found, Skipped):
+                    yield found
+                elif found is not None:
+                    reader, opened_log = found
+                    yield from gathering.of(reader.read(opened_log))
+        yield from put_in_order(gathering)
 
 
 @contextmanager

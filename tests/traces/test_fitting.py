@@ -25,7 +25,7 @@ from btm.traces.fitting import Work, fit_logs, suitable_workers
 
 DAY = 86_400.0
 MAY = 1_777_600_000.0
-WORK = Work(None, Decay(30 * DAY, MAY), MAY)
+WORK = Work(None, Decay(30 * DAY, MAY), MAY + 365 * DAY)
 
 
 def chat(number: int, *answers: str) -> dict[str, Any]:
@@ -52,6 +52,28 @@ def write_lines(path: Path, count: int) -> Path:
     return path
 
 
+def spans() -> list[str]:
+    """Lines of forty traces of three calls each, mixed."""
+    made = [
+        {
+            "trace_id": f"{n:032x}",
+            "span_id": f"{n:08x}{turn:08x}",
+            "name": "execute_tool get_order",
+            "start_time": MAY + n + turn,
+            "end_time": MAY + n + turn + 0.5,
+            "attributes": {
+                "gen_ai.operation.name": "execute_tool",
+                "gen_ai.tool.name": "get_order",
+                "gen_ai.tool.call.arguments": json.dumps({"order_id": f"O{n}"}),
+                "gen_ai.tool.call.result": "Error: request timed out" if turn < n % 3 else "fine",
+            },
+        }
+        for turn in range(3)
+        for n in range(40)
+    ]
+    return [json.dumps(span) + "\n" for span in made]
+
+
 def agree(one: Fit, other: Fit) -> None:
     assert one.sums.keys() == other.sums.keys()
     for key, sums in one.sums.items():
@@ -72,24 +94,7 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_two_workers_learn_what_one_learns(form: str, tmp_path: Path) -> None:
     path = tmp_path / "log"
     if form == "spans":
-        spans = [
-            {
-                "trace_id": f"{n:032x}",
-                "span_id": f"{n:08x}{turn:08x}",
-                "name": "execute_tool get_order",
-                "start_time": MAY + n + turn,
-                "end_time": MAY + n + turn + 0.5,
-                "attributes": {
-                    "gen_ai.operation.name": "execute_tool",
-                    "gen_ai.tool.name": "get_order",
-                    "gen_ai.tool.call.arguments": json.dumps({"order_id": f"O{n}"}),
-                    "gen_ai.tool.call.result": "Error: request timed out" if turn < n % 3 else "fine",
-                },
-            }
-            for turn in range(3)
-            for n in range(40)
-        ]
-        path.write_text("".join(json.dumps(span) + "\n" for span in spans))
+        path.write_text("".join(spans()))
     else:
         write_lines(path, 60)
     if form == "gzip":
@@ -100,6 +105,27 @@ def test_two_workers_learn_what_one_learns(form: str, tmp_path: Path) -> None:
     assert one.conversations > 30
     assert one.attempts > 10
     agree(one, two)
+
+
+@pytest.mark.usefixtures("small_parts")
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_trace_can_lie_in_several_files(workers: int, tmp_path: Path) -> None:
+    lines = spans()
+    (tmp_path / "whole.jsonl").write_text("".join(lines))
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    for place in range(3):
+        (parts / f"{place}.jsonl").write_text("".join(lines[place::3]))
+    write_lines(parts / "chats.jsonl", 8)
+    whole, split = fit_logs([tmp_path / "whole.jsonl"], WORK), fit_logs([parts], WORK, workers=workers)
+    assert split.conversations == whole.conversations + 8 == 48
+    chats = fit_logs([parts / "chats.jsonl"], WORK)
+    assert split.attempts == whole.attempts + chats.attempts
+    assert {f.digest for f in split.fitted} == {f.digest for f in whole.fitted} | {
+        f.digest for f in chats.fitted
+    }
+    both = fit_logs([tmp_path / "whole.jsonl", parts], WORK, workers=workers)
+    assert both.conversations == 48
 
 
 def test_two_workers_learn_from_recorded_logs_what_one_learns() -> None:

@@ -9,7 +9,7 @@ from btm.model import Effect
 from btm.traces import eventlog, loose
 from btm.traces.conversation import HASHED, Skipped
 from btm.traces.eventlog import CALL, END, REPORT, TYPES, outcome_from
-from btm.traces.loose import Gathered, LooseCall, Report, Reward
+from btm.traces.loose import Entry, LooseCall, Report, Reward
 from btm.traces.records import Log
 from btm.traces.sample import Sample
 from btm.traces.values import arguments_of, number_of, time_of
@@ -30,9 +30,9 @@ def apart(sample: Sample) -> None:
     """Conversations are mixed in these logs."""
 
 
-def read(log: Log) -> Iterator[Gathered | Skipped]:
+def read(log: Log) -> Iterator[Entry | Skipped]:
     """Read the conversations whose events the log holds."""
-    return loose.gather(log, NAME, parse)
+    return loose.entries(log, NAME, parse)
 
 
 def parse(event: Any) -> Iterator[loose.Loose]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from btm.traces import loose
 from btm.traces.conversation import NO_RESULT, Skipped
-from btm.traces.loose import Gathered, LooseCall
+from btm.traces.loose import Entry, LooseCall
 from btm.traces.records import Log
 from btm.traces.sample import Sample
 from btm.traces.toolmessage import answer_in
@@ -34,9 +34,9 @@ def apart(sample: Sample) -> None:
     """Conversations are mixed in these logs."""
 
 
-def read(log: Log) -> Iterator[Gathered | Skipped]:
+def read(log: Log) -> Iterator[Entry | Skipped]:
     """Read the traces as conversations."""
-    return loose.gather(log, NAME, parse, ("runs",) if "runs" in log.sample.keys else ())
+    return loose.entries(log, NAME, parse, ("runs",) if "runs" in log.sample.keys else ())
 
 
 def parse(record: Any) -> Iterator[LooseCall]:

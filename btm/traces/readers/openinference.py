@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from btm.traces import loose, toolspans
 from btm.traces.conversation import Skipped
-from btm.traces.loose import Gathered
+from btm.traces.loose import Entry
 from btm.traces.records import Log
 from btm.traces.sample import Sample
 from btm.traces.spans import are_spans, path_of
@@ -34,6 +34,6 @@ def apart(sample: Sample) -> None:
     """Conversations are mixed in these logs."""
 
 
-def read(log: Log) -> Iterator[Gathered | Skipped]:
+def read(log: Log) -> Iterator[Entry | Skipped]:
     """Read the traces as conversations."""
-    return loose.gather(log, NAME, toolspans.parse, path_of(log.sample))
+    return loose.entries(log, NAME, toolspans.parse, path_of(log.sample))
