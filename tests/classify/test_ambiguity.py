@@ -6,7 +6,7 @@ import pytest
 
 from btm import ToolMemory
 from btm.classify import classify
-from btm.model import Effect, ToolCall
+from btm.model import Effect, ErrorKind, ToolCall
 
 WRITE = ToolCall("create_order", {"item": "pan"}, Effect.WRITE)
 
@@ -40,6 +40,15 @@ def test_a_write_that_says_it_was_done_may_have_happened_whatever_failed_then(te
 def test_a_refused_write_did_not_happen(text: str) -> None:
     outcome = classify(WRITE, error=RuntimeError(text))
     assert (outcome.ok, outcome.ambiguous) == (False, False)
+
+
+def test_a_tool_that_gave_another_form_than_it_declared_has_run() -> None:
+    text = (
+        "Since response_format='content_and_artifact' a two-tuple of the message content and raw tool output is "
+        "expected. Instead, generated response is of type: <class 'str'>."
+    )
+    outcome = classify(WRITE, error=ValueError(text))
+    assert (outcome.kind, outcome.ambiguous) == (ErrorKind.UNKNOWN, True)
 
 
 def test_that_something_was_done_is_a_reason_where_the_caller_is_at_fault() -> None:

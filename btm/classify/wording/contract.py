@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from btm.classify.wording.phrase import Phrase, drift
+from btm.model import ErrorKind as K
 
 CONTRACT: tuple[Phrase, ...] = (
+    # LangChain's complaint about the tool itself: it ran, and gave something else than it had declared.
+    Phrase(
+        K.UNKNOWN, "response_format two-tuple", r"response_format=.{0,40}two-tuple .{0,80}is expected", 0.92
+    ),
     # The contract with the service changed.
     drift(
         "version",
