@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from btm.driving import Handled, Move, Reply, Request, Wait
 from btm.failsafe import safely
 from btm.fallback import Candidate, FallbackMap
+from btm.functions import used_up
 from btm.ledger import Ledger, Lesson
 from btm.model import Action, Effect, Incident, ToolCall
 from btm.plan import RecoveryPlan, Step
@@ -73,7 +74,12 @@ class Acting:
         for step in plan.steps:
             if step.action in (Action.REVISE, Action.ESCALATE, Action.ABANDON):
                 break
+            if step.above is not None:
+                continue  # another call's to answer, and that call was the agent's
             feasible = not step.missing and step.wait_s <= self.longest_wait_s
+            # What a failed call read of an iterator, nothing can read again.
+            again = incident.call if step.action in (Action.RETRY, Action.REPAIR) else None
+            feasible = feasible and not used_up(again.arguments if again else step.arguments or {})
             if feasible and step.target not in moves.given_up and self._harmless(step, incident):
                 possible.append(step)
         return next((step for step in possible if step.value >= 1.0), possible[0] if possible else None)

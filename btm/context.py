@@ -135,6 +135,7 @@ def _label(require: Action | None, forbid: Iterable[Action]) -> str:
 def instruction(step: Step, call: ToolCall) -> str:
     """Return a step as an instruction: ``retry get_order {"order_id": "O1"} after 2 s``."""
     name = tool_name(step.tool)
+    failed = tool_name(call.tool if step.above is None else step.above.tool)
     arguments = "" if step.arguments is None else " " + arguments_text(step.arguments)
     fill = f", and fill in {', '.join(tool_name(m) for m in step.missing)}" if step.missing else ""
     match step.action:
@@ -144,18 +145,18 @@ def instruction(step: Step, call: ToolCall) -> str:
         case Action.REVISE:
             return f"revise the arguments of {name} and call it again"
         case Action.REPAIR:
-            return f"repair with {name}{arguments}{fill}, then retry {tool_name(call.tool)}"
+            return f"repair with {name}{arguments}{fill}, then retry {failed}"
         case Action.SWITCH:
             if step.offer is not None and len(step.offer.via) > 1:
                 fill += "".join(f", then {tool_name(tool)} with what it gave" for tool in step.offer.via[1:])
             lacks = f"; it lacks {harmless(', '.join(step.lacks))}" if step.lacks else ""
             return f"switch to {name}{arguments}{fill}{lacks}"
         case Action.VERIFY:
-            return f"verify with {name}{arguments}{fill} whether {tool_name(call.tool)} went through"
+            return f"verify with {name}{arguments}{fill} whether {failed} went through"
         case Action.ESCALATE:
             return f"escalate with {name}: nothing else is left to try"
         case Action.ABANDON:
-            return f"stop calling {tool_name(call.tool)} and tell the user what failed: nothing else is left to try"
+            return f"stop calling {failed} and tell the user what failed: nothing else is left to try"
 
 
 def call_text(call: ToolCall) -> str:
@@ -164,7 +165,7 @@ def call_text(call: ToolCall) -> str:
 
 
 def _reasons(step: Step, plan: RecoveryPlan) -> list[str]:
-    kind = plan.outcome.kind or "this error"
+    kind = (plan.outcome.kind if step.above is None else step.above.kind) or "this error"
     belief = step.belief
     if belief is None or step.action in (Action.ESCALATE, Action.ABANDON):
         # A classifier's reason names fields of the result, which are the tool's words.

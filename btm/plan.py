@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from btm.fallback.candidate import Candidate
-from btm.model import Action, Attempt, Outcome, ToolCall
+from btm.model import Action, Attempt, Incident, Outcome, ToolCall
 from btm.posterior import BetaPosterior
 
 
@@ -24,7 +24,8 @@ class Step:
     ``arguments`` are what the map could fill; ``missing`` names those the agent must supply.
     ``chance`` is the belief's mean, or a draw from it when exploring; ``worth_trying`` says whether p·v·V exceeds
     the cost. ``offer`` is the map's candidate behind the step, where there is one; ``irreversible`` says that it does
-    what cannot be undone.
+    what cannot be undone. ``above`` is the incident that the step answers where that is not the plan's own: the one
+    that a substitute, which failed in turn, was to answer.
     """
 
     action: Action
@@ -41,6 +42,7 @@ class Step:
     lacks: tuple[str, ...] = ()
     offer: Candidate | None = None
     irreversible: bool = False
+    above: Incident | None = None
 
     def weighed(
         self, belief: BetaPosterior, *, chance: float, wait_s: float, cost: float, worth_trying: bool
@@ -48,7 +50,7 @@ class Step:
         """Return this step with the numbers it is ranked by (dataclasses.replace takes three times as long)."""
         return Step(
             self.action, self.tool, self.arguments, self.missing, belief, chance, self.value, cost, wait_s,
-            worth_trying, self.gives, self.lacks, self.offer, self.irreversible,
+            worth_trying, self.gives, self.lacks, self.offer, self.irreversible, self.above,
         )  # fmt: skip
 
     @property

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from btm.model import Action, EvidenceKey, Incident
 from btm.plan import RecoveryPlan, Step, Verdict
@@ -54,6 +54,8 @@ class Options:
 
 
 Believe = Callable[[EvidenceKey], BetaPosterior]
+Above = tuple[Incident, Options]
+Rank = tuple[bool, float]  # whether a policy requires the step, and what a unit of its cost buys
 
 
 @dataclass(frozen=True)
@@ -68,15 +70,27 @@ class Planner:
     settings: Settings = field(default_factory=Settings)
     explore: random.Random | None = None
 
-    def plan(self, incident: Incident, options: Options, believe: Believe) -> RecoveryPlan:
-        """Return what to do about ``incident``."""
-        weighed = [self._weigh(step, incident, believe, options) for step in _possible(incident, options)]
+    def plan(
+        self, incident: Incident, options: Options, believe: Believe, above: Sequence[Above] = ()
+    ) -> RecoveryPlan:
+        """Return what to do about ``incident``.
+
+        ``above`` are the incidents that the failed call was itself to answer, the nearest first. What is left to do
+        about them is left to do about this one, too; the tools that failed there are no substitutes here.
+        """
+        weighed = [
+            self._weigh(step, incident, believe, options)
+            for step in _possible(incident, options)
+            if not _failed_above(step, above)
+        ]
         worth = [step for step in weighed if step.worth_trying]
-        verdicts = self.policies.judge(_situation(incident, options, worth))
+        left = list(self._left_above(incident, above, believe))
+        verdicts = self.policies.judge(_situation(incident, options, [*worth, *(step for step, _ in left)]))
         forbidden = frozenset(action for verdict in verdicts for action in verdict.forbid)
-        allowed = sorted(
-            (step for step in worth if step.action not in forbidden), key=_order(verdicts), reverse=True
-        )
+        order = _order(verdicts)
+        ranked = [(order(step), step) for step in worth if step.action not in forbidden]
+        ranked += [(rank, step) for step, rank in left]
+        allowed = [step for _, step in sorted(ranked, key=lambda one: one[0], reverse=True)]
         last: tuple[Step, ...] = ()
         if not any(_is_complete(step) for step in allowed):
             # What is left, if anything, needs something that perhaps nobody knows: then a human is next.
@@ -95,6 +109,21 @@ class Planner:
             health=options.health,
             tried=incident.attempts,
         )
+
+    def _left_above(
+        self, incident: Incident, above: Sequence[Above], believe: Believe
+    ) -> Iterator[tuple[Step, Rank]]:
+        """Give what is left to do about the incidents above, each step with its place in the order."""
+        below = {incident.tool}
+        for other, options in above:
+            possible = (step for step in _possible(other, options) if step.tool not in below)
+            weighed = [replace(self._weigh(step, other, believe, options), above=other) for step in possible]
+            worth = [step for step in weighed if step.worth_trying]
+            verdicts = self.policies.judge(_situation(other, options, worth))
+            forbidden = frozenset(action for verdict in verdicts for action in verdict.forbid)
+            order = _order(verdicts)
+            yield from ((step, order(step)) for step in worth if step.action not in forbidden)
+            below.add(other.tool)
 
     def _weigh(self, step: Step, incident: Incident, believe: Believe, options: Options) -> Step:
         ordinal = incident.next_ordinal(step.action, step.target)
@@ -132,6 +161,14 @@ def _possible(incident: Incident, options: Options) -> Iterator[Step]:
             yield switch
 
 
+def _failed_above(step: Step, above: Sequence[Above]) -> bool:
+    """Whether a substitute has failed already in what the failed call was itself to answer."""
+    if step.action is not Action.SWITCH:
+        return False
+    tools = set(step.offer.via) if step.offer is not None and step.offer.via else {step.tool}
+    return any(other.tool in tools or not _again(other, step) for other, _ in above)
+
+
 def _again(incident: Incident, step: Step) -> bool:
     """Whether another try of a tool on this incident makes sense, as far as its own failures tell."""
     last = incident.last(step.action, step.target)
@@ -164,7 +201,7 @@ def _situation(incident: Incident, options: Options, worth: Sequence[Step]) -> S
     )
 
 
-def _order(verdicts: Sequence[Verdict]) -> Callable[[Step], tuple[bool, float]]:
+def _order(verdicts: Sequence[Verdict]) -> Callable[[Step], Rank]:
     required = frozenset(v.require for v in verdicts if v.require is not None)
     return lambda step: (step.action in required, step.score)
 

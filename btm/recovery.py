@@ -14,7 +14,7 @@ A failure in btm's own parts never reaches the agent: the tool's answer passes a
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Generator
+from collections.abc import Collection, Generator, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -28,7 +28,7 @@ from btm.ledger import Ledger, Lesson
 from btm.model import SUCCESS, Effect, ErrorKind, Incident, Mode, Outcome, ToolCall
 from btm.offers import options_for
 from btm.plan import Level, RecoveryContext, RecoveryPlan
-from btm.planner import Planner
+from btm.planner import Options, Planner
 
 REFUSAL_S = 600.0
 """How long after the latest failure a repeat is refused, in seconds: a tool that is healthy again must be reachable.
@@ -93,14 +93,25 @@ class Recovery:
 
     def plan_for(self, incident: Incident) -> RecoveryPlan:
         """Return the plan for an incident as things stand."""
-        options = options_for(
+        above = [(other, self._options(other)) for other in self._above(incident)]
+        return self.planner.plan(incident, self._options(incident), self.ledger.belief, above)
+
+    def _options(self, incident: Incident) -> Options:
+        return options_for(
             incident,
             self.fallback_map,
             self.ledger.known(incident.conversation),
             available=self.available,
             health=self.ledger.health(incident.tool),
         )
-        return self.planner.plan(incident, options, self.ledger.belief)
+
+    def _above(self, incident: Incident) -> Iterator[Incident]:
+        """Give the open incidents that the failed call was to answer, the nearest first."""
+        other: Incident | None = incident
+        while other is not None and other.parent_id:
+            other = self.ledger.incident(incident.conversation, other.parent_id)
+            if other is not None:
+                yield other
 
     def _latest_context(self, incident: Incident, *remarks: tuple[str, str]) -> RecoveryContext | None:
         """Return the context for an incident as it stands now, after whatever was tried."""

@@ -1,0 +1,85 @@
+"""What is left to do when a substitute fails in turn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from core_kit import Tools, call, memory_of
+
+from btm.fallback import FallbackMap
+from btm.memory import ToolMemory
+from btm.model import Action
+
+DENIED = PermissionError("403 Forbidden")
+TIMEOUT = TimeoutError("timed out")
+
+MAP = FallbackMap.from_text("""
+version: 1
+domain: orders
+tools:
+  cancel:
+    effect: write
+    verify: {tool: get_order, arguments: {order_id: "{{ call.order_id }}"}, done_when: "result.status == 'cancelled'"}
+    fallbacks:
+      - {tool: void, coverage: full, arguments: {order_id: "{{ call.order_id }}"}}
+      - {tool: revoke, coverage: 0.6, arguments: {order_id: "{{ call.order_id }}"}}
+  void:
+    effect: write
+    fallbacks:
+      - {tool: cancel, coverage: full, arguments: {order_id: "{{ call.order_id }}"}}
+  revoke: {effect: write}
+  get_order:
+    effect: read
+    fallbacks:
+      - {tool: list_orders, coverage: full, arguments: {order_id: "{{ call.order_id }}"}}
+  list_orders:
+    effect: read
+    fallbacks:
+      - {tool: get_order, coverage: full, arguments: {order_id: "{{ call.order_id }}"}}
+  human: {role: escalation}
+""")
+
+
+def steps_after(memory: ToolMemory, tools: Tools, *names: str) -> list[tuple[Action, str]]:
+    """Make these calls, and return what the plan after the last one holds."""
+    for name in names:
+        handled = memory.call(call(name, effect=MAP.effect(name), order_id="O1"), tools)
+    assert handled.context is not None
+    return [(step.action, step.tool) for step in handled.context.plan.steps]
+
+
+@pytest.fixture
+def memory() -> ToolMemory:
+    return memory_of(fallback_map=MAP)
+
+
+def test_a_tool_that_failed_is_no_substitute_for_its_own_substitute(memory: ToolMemory) -> None:
+    tools = Tools(cancel=[DENIED], void=[DENIED], revoke=[DENIED])
+    assert steps_after(memory, tools, "cancel", "void") == [(Action.SWITCH, "revoke")]
+
+
+def test_a_human_is_next_when_every_substitute_has_failed_too(memory: ToolMemory) -> None:
+    tools = Tools(cancel=[DENIED], void=[DENIED], revoke=[DENIED])
+    assert steps_after(memory, tools, "cancel", "void", "revoke") == [(Action.ESCALATE, "human")]
+    assert "switch to" not in said(memory, tools, "revoke")
+
+
+def test_a_tool_that_may_work_again_is_tried_again_when_its_substitute_fails(memory: ToolMemory) -> None:
+    tools = Tools(get_order=[TIMEOUT], list_orders=[DENIED])
+    assert steps_after(memory, tools, "get_order", "list_orders") == [(Action.RETRY, "get_order")]
+    assert 'next: retry get_order {"order_id":"O1"}' in said(memory, tools, "list_orders")
+
+
+def test_what_may_have_happened_is_checked_before_anything_else_stands_in_for_it(memory: ToolMemory) -> None:
+    tools = Tools(cancel=[TIMEOUT], void=[DENIED])
+    assert steps_after(memory, tools, "cancel", "void")[0] == (Action.VERIFY, "get_order")
+    assert 'verify with get_order {"order_id":"O1"} whether cancel went through' in said(
+        memory, tools, "void"
+    )
+
+
+def said(memory: ToolMemory, tools: Tools, name: str) -> str:
+    context: Any = memory.call(call(name, effect=MAP.effect(name), order_id="O1"), tools).context
+    text: str = context.text
+    return text
