@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, AnyMessage, SystemMessage, ToolMe
 from btm.adapters import history
 from btm.adapters.outline import asked_since_request
 from btm.adapters.runs import conversation_of
-from btm.adapters.wording import Placement, error_text, note, unreadable_error, wants_bridge
+from btm.adapters.wording import Placement, closing, error_text, note, unreadable_error, wants_bridge
 from btm.driving import Handled
 from btm.failsafe import safely
 from btm.model import ToolCall
@@ -82,6 +82,8 @@ class ModelTurn:
                 return history.with_reminder(messages, said, bridge=self._bridge()), system
             case Placement.TOOL_RESULT if answered:
                 contexts[answered[-1]] += [line for line in lines if line]
+                if told:
+                    contexts[answered[-1]].append(closing(told, history.request(messages)))
                 texts = {i: "\n\n".join(found) for i, found in contexts.items() if found}
                 return history.with_told_results(messages, texts), system
             case _:

@@ -1,8 +1,7 @@
 """What a model reads: the note at the end of its request, and the results of calls that failed or were refused.
 
-The note is ephemeral: it is in the request and never in the stored history. It closes with the user's own request,
-because a small model otherwise answers the note instead of going on (18 shop episodes with a real 1.5B model: a
-note after the failed result was followed in 0, as a last user message in 6, and closing with the request in 15).
+The note is ephemeral: it is in the request and never in the stored history. It closes with the user's own request and
+then with what to do now, see :func:`closing`. ``btm placement`` measures on any model where it is followed best.
 """
 
 from __future__ import annotations
@@ -17,16 +16,22 @@ import orjson
 from btm.context import call_text, instruction, quoted
 from btm.driving import Handled
 from btm.model import Action
-from btm.safe import bounded_json, cut, text_of, tool_name
+from btm.safe import bounded_json, cut, harmless, text_of, tool_name
 
 MAX_CONTEXTS = 4
 """Recovery contexts in one note, at most: of more parallel failures the latest are told."""
 
 _REQUEST_LIMIT = 1_500
 _ERROR_LIMIT = 4_000
+_SAY_LIMIT = 600
 _RESULT_LIMIT = 1_000_000
 
 _OUR_TAG = re.compile(r"<(?=\s*/?\s*recovery\b)", re.IGNORECASE)
+
+_CALL = 'Make the call that stands after "next:" above now.'
+_NO_CALL = 'Do what stands after "next:" above now.'
+# The one instruction that is no call, in any of the formats (btm.context.instruction for ABANDON).
+_STOPS = re.compile(r'next(?:: |\*\*: |":\[")stop calling ')
 
 LOST = (
     "No result of this call was recorded: the run ended before it came. If it changes something it may have "
@@ -65,10 +70,23 @@ def note(contexts: Sequence[str], request: str, lines: Iterable[str] = ()) -> st
         parts.append("\n".join(extra))
     if not parts:
         return ""
-    if request:
-        opening = "Do what comes next above, then continue with" if told else "Continue with"
-        parts.append(f"{opening}: {cut(request, _REQUEST_LIMIT)}")
+    if told or request:
+        parts.append(closing(told, request))
     return "\n\n".join(parts)
+
+
+def closing(contexts: Sequence[str], request: str) -> str:
+    """Return what a note ends with: the user's request, then what to do now.
+
+    The instruction stands last. On the tasks it was tuned on, a 1.5B model at times repeated a note's last line, the
+    request, instead of following the note, and answered "do this" with a sentence where "make the call" got a call.
+    On 12 tasks kept apart the two endings differed on two (12 and 10 solved): no proof that this one is better.
+    """
+    asked = cut(request, _REQUEST_LIMIT)
+    if not contexts:
+        return f"Continue with: {asked}"
+    last = _NO_CALL if all(_STOPS.search(context) for context in contexts) else _CALL
+    return f"The request is still: {asked}\n\n{last}" if asked else last
 
 
 def error_text(error: Exception) -> str:
@@ -110,20 +128,25 @@ def longer(content: Any, text: str) -> Any:
 
 
 def refusal_text(handled: Handled) -> str:
-    """Return what the model reads as the result of a call that was refused: why, and what is left to do."""
+    """Return what the model reads as the result of a call that was refused: why, and what is left to do.
+
+    What a policy says may hold words of a model or a tool. It ends with the first line, on which nothing else follows
+    it; what is left to do begins lines of its own.
+    """
     said = f"{call_text(handled.call)} was not run."
     if handled.context is None:
         return said
     plan = handled.context.plan
     verdict = plan.forbidden.get(Action.RETRY)
     if verdict is not None and verdict.say:
-        said += f" {verdict.say}"
+        said += f" {harmless(cut(verdict.say, _SAY_LIMIT))}"
+    lines = [said]
     if plan.first is not None:
-        said += f" Next: {instruction(plan.first, plan.call)}."
+        lines.append(f"Next: {instruction(plan.first, plan.call)}.")
     untried = [step for step in plan.steps[1:4] if step.action is Action.SWITCH]
     if untried:
-        said += f" Also untried: {', '.join(tool_name(step.tool) for step in untried)}."
-    return said
+        lines.append(f"Also untried: {', '.join(tool_name(step.tool) for step in untried)}.")
+    return "\n".join(lines)
 
 
 def late_text(tool: str, answer: str) -> str:

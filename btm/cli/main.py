@@ -7,6 +7,7 @@ import io
 import logging
 import os
 import sys
+import traceback
 from contextlib import suppress
 from importlib import import_module
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import click
 
 from btm import __version__
-from btm.cli.output import INTERRUPTED, UNREAD, USAGE, fail
+from btm.cli.output import FAULT, INTERRUPTED, UNREAD, USAGE, fail
 from btm.errors import BTMError, nearest
 
 # name -> (module, attribute, one line for the list of commands)
@@ -55,6 +56,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
         "regret",
         "Measure what deciding by learned numbers loses against the best, in simulation.",
     ),
+    "placement": ("btm.cli.placement", "placement", "Measure where the context helps your model most."),
     "merge": ("btm.cli.merge", "merge", "Add the evidence of databases to one another."),
     "map": ("btm.cli.map", "map_group", "Write, check and draw fallback maps."),
 }
@@ -137,13 +139,18 @@ def main() -> None:
         sys.stdout.reconfigure(errors="replace")  # a terminal that has no bars gets question marks
     try:
         cli.main(prog_name="btm", standalone_mode=True)
-    except BTMError as error:
+    except (BTMError, OSError) as error:
         if "-v" in sys.argv or "--verbose" in sys.argv:
-            raise
+            traceback.print_exception(error)
+            raise SystemExit(USAGE) from None
         sys.stderr.write(f"btm: {error}\n")
         for note in getattr(error, "__notes__", ()):
             sys.stderr.write(f"     {note}\n")
         raise SystemExit(USAGE) from None
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is no finding of a check
+        traceback.print_exception(error)
+        sys.stderr.write("btm: this is a fault of btm itself\n")
+        raise SystemExit(FAULT) from None
 
 
 if __name__ == "__main__":

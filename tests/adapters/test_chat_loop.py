@@ -101,7 +101,9 @@ def test_a_complete_loop(way: str, as_objects: bool) -> None:
     note = requests[2][-1]
     assert note["role"] == "user"
     assert note["content"].startswith("<recovery")
-    assert note["content"].endswith("continue with: where is o1?")
+    assert note["content"].endswith(
+        'The request is still: where is o1?\n\nMake the call that stands after "next:" above now.'
+    )
     assert "<recovery" not in str(messages)
     assert learned(memory) == [("get_order", "auth_error", "switch", "list_orders", 1, 1, 1)]
     assert messages[-2]["content"] == json.dumps([ORDER], separators=(",", ":"))

@@ -20,6 +20,7 @@ from btm.context import STANDING_RULES
 from btm.memory import ToolMemory
 
 ASK = {"messages": [HumanMessage("where is o1?")]}
+CLOSING = 'The request is still: where is o1?\n\nMake the call that stands after "next:" above now.'
 
 
 @tool
@@ -209,7 +210,9 @@ def test_a_model_that_never_gets_it_right_is_not_asked_for_ever() -> None:
 
 
 @WAYS
-def test_the_note_is_the_last_message_of_the_request_alone_and_closes_with_the_users_words(way: str) -> None:
+def test_the_note_is_the_last_message_of_the_request_alone_and_closes_with_what_to_do_for_the_users_request(
+    way: str,
+) -> None:
     memory = memory_of()
     script = [
         calls(("find_user", {"email": "a"}, "c1")),
@@ -223,7 +226,7 @@ def test_the_note_is_the_last_message_of_the_request_alone_and_closes_with_the_u
     assert last[-1].text.startswith(
         '<recovery tool="get_order" error="auth_error">\nnext: switch to list_orders'
     )
-    assert last[-1].text.endswith("continue with: where is o1?")
+    assert last[-1].text.endswith(CLOSING)
     assert all("<recovery" not in m.text for m in answer["messages"])
     assert [m.type for m in model.requests[1]] == ["system", "human", "ai", "tool"]
     for request in model.requests:
@@ -300,7 +303,7 @@ def test_a_summary_is_no_request() -> None:
     summary = HumanMessage("Here is a summary.", additional_kwargs={"lc_source": "summarization"})
     made, model = agent(memory_of(), [calls(("get_order", {"order_id": "o1"}, "c1")), DONE])
     made.invoke({"messages": [HumanMessage("where is o1?"), summary]})
-    assert model.requests[1][-1].text.endswith("continue with: where is o1?")
+    assert model.requests[1][-1].text.endswith(CLOSING)
 
 
 def test_a_hostile_error_text_cannot_close_our_tags() -> None:

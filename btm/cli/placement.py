@@ -1,0 +1,225 @@
+"""``btm placement``: where in a model's request btm's context helps most, measured on a model of one's own."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from btm.cli.output import console, emit_json, fail, progress_console, table
+from btm.errors import BTMError, EvaluationError
+
+if TYPE_CHECKING:
+    from btm.evaluation.chat.agents import Server
+    from btm.evaluation.chat.episode import ChatEpisode
+    from btm.evaluation.chat.report import Measured
+    from btm.evaluation.chat.request import PlacementRequest
+
+
+@click.command("placement")
+@click.option(
+    "--base-url", required=True, metavar="URL", help="An endpoint of the OpenAI protocol, up to /v1."
+)
+@click.option("--model", required=True, metavar="NAME", help="The model's name there.")
+@click.option(
+    "--api-key-env",
+    metavar="VAR",
+    help="The environment variable that holds the key.  [default: no key is sent that means anything]",
+)
+@click.option(
+    "--tasks",
+    default="12",
+    show_default=True,
+    metavar="N|SCENARIO=N,...",
+    help="Tasks per scenario (clean, retry_works, switch_needed, impossible), for example 6,switch_needed=16.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Decides the tasks and their faults.")
+@click.option("--arms", metavar="A,B,...", help="Measure only these.  [default: all six]")
+@click.option(
+    "--families",
+    metavar="A,B,...",
+    help="Draw only these sorts of request: where, email, cancel, credit, errand.  [default: all]",
+)
+@click.option(
+    "--demonstrations/--no-demonstrations",
+    "shown",
+    default=True,
+    show_default=True,
+    help="Show the model two finished requests first; small models need them to make calls at all.",
+)
+@click.option(
+    "--temperature",
+    type=click.FloatRange(0, 2),
+    default=0.0,
+    show_default=True,
+    help="Some reasoning models take only 1.",
+)
+@click.option(
+    "--timeout",
+    "timeout_s",
+    type=click.FloatRange(0, min_open=True),
+    default=120.0,
+    show_default=True,
+    help="Seconds for one answer; an episode with a later one counts as unsolved.",
+)
+@click.option(
+    "--max-tokens", type=click.IntRange(16), default=512, show_default=True, help="Bound of one answer."
+)
+@click.option(
+    "--journal", metavar="FILE", help="Keep finished episodes here (JSON lines); the same command goes on."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def placement(as_json: bool, journal: str | None, **options: Any) -> None:
+    """Measure on your own model where btm's recovery context helps most.
+
+    The model works as a LangChain agent with btm's middleware on short requests to the built-in shop while a tool
+    fails: so that a repeat helps, that another tool has to stand in, that nothing helps, or not at all. Every arm meets
+    the same tasks and faults: no message after the error, two neutral last messages (the controls), and btm's context
+    as last user message, inside the tool's result, and in the system message.
+
+    \b
+    Right: solved; where nothing can work, handed to a human and not claimed done.
+    Needs the extra: pip install 'bayesian-tool-memory[model]'
+    Costs about 3 requests an episode. Episodes: 5 arms x 4 scenarios x 12 tasks.
+
+    \b
+    Examples:
+      btm placement --base-url http://127.0.0.1:8080/v1 --model local --tasks 4
+      btm placement --base-url https://example.com/v1 --model M --api-key-env KEY
+    """  # noqa: D301 - click reads the backslashes
+    try:
+        measured = _measured(journal, options)
+    except BTMError as error:
+        fail(str(error))
+    if as_json:
+        from btm.evaluation.chat.report import document  # noqa: PLC0415 - only this command needs it
+
+        emit_json(document(measured))
+    else:
+        show(measured)
+
+
+def _measured(journal: str | None, options: dict[str, Any]) -> Measured:
+    from btm.evaluation.chat.agents import connect  # noqa: PLC0415 - loads langchain
+    from btm.evaluation.chat.journal import Journal  # noqa: PLC0415
+    from btm.evaluation.chat.probe import probe  # noqa: PLC0415
+    from btm.evaluation.chat.report import Measured, without_secrets  # noqa: PLC0415
+    from btm.evaluation.chat.run import measure, plan  # noqa: PLC0415
+
+    request, server = _request(options), _server(options)
+    list(plan(request))  # more tasks than there are is told before anything is asked
+    kept = None
+    if journal is not None:
+        told = {"model": server.model, "base_url": without_secrets(server.base_url)}
+        asked = {"temperature": server.temperature, "max_tokens": server.max_tokens}
+        kept = Journal(journal, {**told, **asked, **request.settings()})
+    model = connect(server)
+    try:
+        warnings = probe(model, request.arms)
+    except EvaluationError as error:
+        raise EvaluationError(f"{without_secrets(server.base_url)}: {error}") from error
+    for warning in warnings:
+        progress_console().print(f"btm: warning: {warning}", markup=False)
+    episodes: list[ChatEpisode] = []
+    for episode in measure(request, model, kept):
+        episodes.append(episode)
+        _tell(episodes, request)
+    return Measured(request, server.model, server.base_url, tuple(episodes), warnings)
+
+
+def _request(options: dict[str, Any]) -> PlacementRequest:
+    from btm.evaluation.chat.arms import ARMS, check_arms  # noqa: PLC0415
+    from btm.evaluation.chat.request import PlacementRequest, read_families, read_task_counts  # noqa: PLC0415
+    from btm.evaluation.chat.tasks import FAMILIES  # noqa: PLC0415
+
+    arms = tuple(ARMS)
+    if options["arms"] is not None:
+        arms = check_arms(tuple(filter(None, (arm.strip() for arm in options["arms"].split(",")))))
+    families = FAMILIES if options["families"] is None else read_families(options["families"])
+    tasks = read_task_counts(options["tasks"])
+    return PlacementRequest(arms, tasks, options["seed"], options["shown"], families)
+
+
+def _server(options: dict[str, Any]) -> Server:
+    from btm.evaluation.chat.agents import Server  # noqa: PLC0415
+
+    base_url, variable = options["base_url"], options["api_key_env"]
+    if not base_url.startswith(("http://", "https://")):
+        raise EvaluationError(f"{base_url!r} is no URL: expected http://... or https://..., up to /v1")
+    key = "none"
+    if variable is not None:
+        key = os.environ.get(variable, "")
+        if not key:
+            raise EvaluationError(f"the environment variable {variable} is not set")
+    return Server(
+        base_url,
+        options["model"],
+        api_key=key,
+        timeout_s=options["timeout_s"],
+        max_tokens=options["max_tokens"],
+        temperature=options["temperature"],
+    )
+
+
+def _tell(episodes: list[ChatEpisode], request: PlacementRequest) -> None:
+    """Say how far it is, on stderr: one line that is written over on a terminal, a line a task in a pipe."""
+    done, last = len(episodes), episodes[-1]
+    if not sys.stderr.isatty() and done % len(request.arms) and done < request.episodes:
+        return
+    of_task = episodes[-len(request.arms) :]
+    ends = ", ".join(f"{e.arm} {'right' if e.good else 'wrong'}" for e in of_task)
+    text = f"{done} of {request.episodes}: {last.scenario} {last.task_id}: {ends}"
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\x1b[K{text[:100]}" + ("\n" if done == request.episodes else ""))
+    else:
+        sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
+
+# -- for people ---------------------------------------------------------------------------------------------------
+
+
+def show(measured: Measured) -> None:
+    """Print a measurement as tables."""
+    from btm.evaluation.chat.report import command_line, comparisons, problems, summary  # noqa: PLC0415
+
+    out = console()
+    out.print(f"Placement of the recovery context, measured on {measured.model}", markup=False)
+    out.print(f"seed {measured.request.seed}, the same tasks and faults for every arm\n")
+    numeric = ("right", "95 %", "calls", "repeats", "to human")
+    rows = table("scenario", "arm", *numeric, numeric=numeric)
+    last = ""
+    for row in summary(measured):
+        rows.add_row(
+            row.scenario if row.scenario != last else "",
+            row.arm,
+            f"{round(row.success * row.episodes)} of {row.episodes}",
+            f"{row.low * 100:.0f} to {row.high * 100:.0f} %",
+            str(row.calls),
+            str(row.identical_repeats),
+            str(row.escalated),
+        )
+        last = row.scenario
+    out.print(rows)
+    shown = ("more right", "95 %", "p")
+    rows, last = table("on the same tasks", "arm", "against", *shown, numeric=shown), ""
+    for pair in comparisons(measured):
+        rows.add_row(
+            pair.scenario if pair.scenario != last else "",
+            pair.a,
+            pair.b,
+            f"{pair.difference * 100:+.0f} points",
+            f"{pair.low * 100:+.0f} to {pair.high * 100:+.0f}",
+            "< 0.001" if pair.p < 0.001 else f"{pair.p:.3f}",
+        )
+        last = pair.scenario
+    out.print()
+    out.print(rows)
+    out.print("\nright: solved; where nothing can work, handed to a human and not claimed done.")
+    for problem, times in problems(measured.episodes).items():
+        out.print(f"ended early {times} times: {problem}", markup=False)
+    for warning in measured.warnings:
+        out.print(f"warning: {warning}", markup=False)
+    out.print(f"Run it again: {command_line(measured)}", markup=False, soft_wrap=True)
