@@ -12,10 +12,9 @@ from btm.cli.output import console, emit_json, fail, progress_console, table
 from btm.errors import BTMError, EvaluationError
 
 if TYPE_CHECKING:
-    from btm.evaluation.chat.agents import Server
     from btm.evaluation.chat.episode import ChatEpisode
     from btm.evaluation.chat.report import Measured
-    from btm.evaluation.chat.request import PlacementRequest
+    from btm.evaluation.chat.request import PlacementRequest, Server
 
 
 @click.command("placement")
@@ -82,7 +81,7 @@ def placement(as_json: bool, journal: str | None, **options: Any) -> None:
     \b
     Right: solved; where nothing can work, handed to a human and not claimed done.
     Needs the extra: pip install 'bayesian-tool-memory[model]'
-    Costs about 3 requests an episode. Episodes: 5 arms x 4 scenarios x 12 tasks.
+    Costs about 3 requests an episode. Episodes: 6 arms x 4 scenarios x 12 tasks.
 
     \b
     Examples:
@@ -126,7 +125,7 @@ def _measured(journal: str | None, options: dict[str, Any]) -> Measured:
     for episode in measure(request, model, kept):
         episodes.append(episode)
         _tell(episodes, request)
-    return Measured(request, server.model, server.base_url, tuple(episodes), warnings)
+    return Measured(request, server, tuple(episodes), warnings)
 
 
 def _request(options: dict[str, Any]) -> PlacementRequest:
@@ -143,7 +142,7 @@ def _request(options: dict[str, Any]) -> PlacementRequest:
 
 
 def _server(options: dict[str, Any]) -> Server:
-    from btm.evaluation.chat.agents import Server  # noqa: PLC0415
+    from btm.evaluation.chat.request import Server  # noqa: PLC0415
 
     base_url, variable = options["base_url"], options["api_key_env"]
     if not base_url.startswith(("http://", "https://")):
@@ -186,7 +185,7 @@ def show(measured: Measured) -> None:
     from btm.evaluation.chat.report import command_line, comparisons, problems, summary  # noqa: PLC0415
 
     out = console()
-    out.print(f"Placement of the recovery context, measured on {measured.model}", markup=False)
+    out.print(f"Placement of the recovery context, measured on {measured.server.model}", markup=False)
     out.print(f"seed {measured.request.seed}, the same tasks and faults for every arm\n")
     numeric = ("right", "95 %", "calls", "repeats", "to human")
     rows = table("scenario", "arm", *numeric, numeric=numeric)

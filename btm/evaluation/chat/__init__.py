@@ -2,7 +2,8 @@
 
 ::
 
-    from btm.evaluation.chat.agents import Server, connect
+    from btm.evaluation.chat.agents import connect
+    from btm.evaluation.chat.request import Server
     from btm.evaluation.chat.request import PlacementRequest
     from btm.evaluation.chat.run import measure
 

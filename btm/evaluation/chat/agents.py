@@ -20,6 +20,7 @@ from btm.adapters import history
 from btm.adapters.wording import error_text
 from btm.errors import EvaluationError, MissingExtraError
 from btm.evaluation.chat.arms import CONTROLS, placement_of
+from btm.evaluation.chat.request import Server
 from btm.evaluation.chat.tasks import ChatTask
 from btm.evaluation.environment import ToolSpec
 from btm.memory import ToolMemory
@@ -59,21 +60,6 @@ _FATAL = (
     openai.NotFoundError,
     openai.APIConnectionError,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Server:
-    """Where a chat model is: an endpoint of the OpenAI protocol, the model's name there, and how it is asked.
-
-    ``timeout_s`` bounds one answer (seconds), ``max_tokens`` its length; ``temperature`` None leaves it to the server.
-    """
-
-    base_url: str
-    model: str
-    api_key: str = "none"
-    timeout_s: float = 120.0
-    max_tokens: int = 512
-    temperature: float | None = 0.0
 
 
 class _Asked(InMemoryCache):

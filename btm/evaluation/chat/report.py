@@ -11,7 +11,7 @@ from urllib.parse import urlsplit, urlunsplit
 from btm.adapters.wording import Placement
 from btm.evaluation.chat.arms import ARMS, CONTROLS, NEUTRAL, placement_of
 from btm.evaluation.chat.episode import ChatEpisode
-from btm.evaluation.chat.request import DEFAULT_TASKS, PlacementRequest
+from btm.evaluation.chat.request import DEFAULT_TASKS, PlacementRequest, Server
 from btm.evaluation.chat.tasks import FAMILIES
 from btm.evaluation.intervals import mcnemar, paired_interval
 from btm.evaluation.metrics import ALL, Paired, Result, pair_up, results
@@ -25,8 +25,7 @@ class Measured:
     """A finished measurement: what was asked for, of which model, and what came of it."""
 
     request: PlacementRequest
-    model: str
-    base_url: str
+    server: Server
     episodes: tuple[ChatEpisode, ...]
     warnings: tuple[str, ...] = field(default=())
 
@@ -66,8 +65,8 @@ def document(measured: Measured) -> dict[str, Any]:
     """
     turns = _sums(measured, "turns")
     return {
-        "model": measured.model,
-        "base_url": without_secrets(measured.base_url),
+        "model": measured.server.model,
+        "base_url": without_secrets(measured.server.base_url),
         "seed": measured.request.seed,
         "command": command_line(measured),
         "warnings": list(measured.warnings),
@@ -100,8 +99,8 @@ def without_secrets(url: str) -> str:
 
 def command_line(measured: Measured) -> str:
     """Return the command that measures this again. A key stands in the environment, and not in the command."""
-    request = measured.request
-    words = ["btm", "placement", "--base-url", without_secrets(measured.base_url), "--model", measured.model]
+    request, server = measured.request, measured.server
+    words = ["btm", "placement", "--base-url", without_secrets(server.base_url), "--model", server.model]
     counts = _counts(request)
     if counts != str(DEFAULT_TASKS):
         words += ["--tasks", counts]
@@ -112,6 +111,10 @@ def command_line(measured: Measured) -> str:
         words += ["--families", ",".join(request.families)]
     if not request.shown:
         words.append("--no-demonstrations")
+    usual = Server(server.base_url, server.model)
+    for name in ("temperature", "max_tokens", "timeout_s"):
+        if (value := getattr(server, name)) != getattr(usual, name):
+            words += [f"--{name.removesuffix('_s').replace('_', '-')}", f"{value:g}"]
     return shlex.join(words)
 
 

@@ -15,6 +15,21 @@ from btm.evaluation.scenarios import Scenario
 DEFAULT_TASKS = 12
 
 
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Where a chat model is: an endpoint of the OpenAI protocol, the model's name there, and how it is asked.
+
+    ``timeout_s`` bounds one answer (seconds), ``max_tokens`` its length; ``temperature`` None leaves it to the server.
+    """
+
+    base_url: str
+    model: str
+    api_key: str = "none"
+    timeout_s: float = 120.0
+    max_tokens: int = 512
+    temperature: float | None = 0.0
+
+
 @dataclass(frozen=True)
 class PlacementRequest:
     """``tasks`` is how many tasks each scenario gets, ``shown`` whether demonstrations stand before each request.

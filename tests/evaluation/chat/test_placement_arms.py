@@ -10,9 +10,10 @@ from fake_openai import FakeServer, working
 from btm.adapters.wording import closing
 from btm.context import STANDING_RULES
 from btm.errors import EvaluationError
-from btm.evaluation.chat.agents import MAX_TURNS, SYSTEM_PROMPT, Server, connect
+from btm.evaluation.chat.agents import MAX_TURNS, SYSTEM_PROMPT, connect
 from btm.evaluation.chat.arms import ARMS, check_arms
 from btm.evaluation.chat.episode import ChatEpisode, play
+from btm.evaluation.chat.request import Server
 from btm.evaluation.chat.tasks import ChatTask, draw_tasks
 from btm.evaluation.chat.trouble import trouble_for
 from btm.evaluation.scenarios import Scenario

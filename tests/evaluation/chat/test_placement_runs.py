@@ -8,13 +8,13 @@ import pytest
 from fake_openai import FakeServer, working
 
 from btm.errors import EvaluationError
-from btm.evaluation.chat.agents import Server, connect
+from btm.evaluation.chat.agents import connect
 from btm.evaluation.chat.arms import ARMS
 from btm.evaluation.chat.episode import ChatEpisode
 from btm.evaluation.chat.journal import Journal
 from btm.evaluation.chat.probe import probe
 from btm.evaluation.chat.report import Measured, command_line, comparisons, document, problems, summary
-from btm.evaluation.chat.request import PlacementRequest, read_families, read_task_counts
+from btm.evaluation.chat.request import PlacementRequest, Server, read_families, read_task_counts
 from btm.evaluation.chat.run import measure, plan
 from btm.evaluation.chat.trouble import SCENARIOS
 from btm.evaluation.scenarios import Scenario
@@ -28,7 +28,7 @@ def measured(
     server: FakeServer, request: PlacementRequest = SMALL, journal: Journal | None = None
 ) -> Measured:
     model = connect(Server(server.url, "fake"))
-    return Measured(request, "fake", server.url, tuple(measure(request, model, journal)))
+    return Measured(request, Server(server.url, "fake"), tuple(measure(request, model, journal)))
 
 
 def episode(
@@ -168,7 +168,7 @@ def test_every_arm_is_compared_with_the_control_and_placements_with_the_stronger
 ):
     episodes = tuple(episode(arm, str(n), good=arm == "system") for arm in ARMS for n in range(8))
     found = Measured(
-        PlacementRequest(tasks=read_task_counts("0,switch_needed=8")), "m", "http://x/v1", episodes
+        PlacementRequest(tasks=read_task_counts("0,switch_needed=8")), Server("http://x/v1", "m"), episodes
     )
     pairs = {(p.a, p.b): p for p in comparisons(found)}
     assert {a for a, b in pairs if b == "neutral"} == set(ARMS) - {"neutral"}
@@ -182,7 +182,8 @@ def test_every_arm_is_compared_with_the_control_and_placements_with_the_stronger
 def test_the_document_has_the_rows_of_btm_eval_and_no_secret() -> None:
     episodes = (episode("none", "1", good=True), episode("neutral", "1", good=False))
     request = PlacementRequest(("none", "neutral"), read_task_counts("0,switch_needed=1"), seed=9)
-    made = document(Measured(request, "m", "https://me:secret@host/v1?key=secret", episodes, ("mind this",)))
+    server = Server("https://me:secret@host/v1?key=secret", "m")
+    made = document(Measured(request, server, episodes, ("mind this",)))
     assert "secret" not in json.dumps(made)
     assert made["base_url"] == "https://host/v1"
     assert made["warnings"] == ["mind this"]
@@ -196,10 +197,11 @@ def test_the_document_has_the_rows_of_btm_eval_and_no_secret() -> None:
 
 
 def test_the_command_measures_the_same_again() -> None:
-    found = Measured(SMALL, "my model", "http://127.0.0.1:1/v1", ())
+    found = Measured(SMALL, Server("http://127.0.0.1:1/v1", "my model", max_tokens=96, timeout_s=600.0), ())
     assert command_line(found) == (
         "btm placement --base-url http://127.0.0.1:1/v1 --model 'my model' "
-        "--tasks 2,clean=0,switch_needed=3 --seed 2 --arms none,neutral,user_reminder --no-demonstrations"
+        "--tasks 2,clean=0,switch_needed=3 --seed 2 --arms none,neutral,user_reminder --no-demonstrations "
+        "--max-tokens 96 --timeout 600"
     )
 
 
