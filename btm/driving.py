@@ -6,9 +6,11 @@ the drivers are twins: one for functions that return, one for functions that mus
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator, Mapping
+from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
+from concurrent.futures import CancelledError
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from btm.errors import RefusedCallError
@@ -89,11 +91,33 @@ class Handled:
 Steps = Generator[Request, Reply | None, Handled]
 
 _CONTROL_FLOW = frozenset({"langgraph.errors.GraphBubbleUp"})
+_MOST_LEAVES = 10_000
 
 
 def is_control_flow(error: BaseException) -> bool:
-    """Whether an exception is a framework's signal and not a failure: it passes untouched and teaches nothing."""
-    if not isinstance(error, Exception):
+    """Whether an exception is a framework's signal and not a failure: it passes untouched and teaches nothing.
+
+    A group is one when anything in it is: a task group around an interrupted tool raises such groups.
+    """
+    return any(_is_signal(leaf) for leaf in _leaves(error))
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    waiting = [error]
+    for _ in range(_MOST_LEAVES):
+        if not waiting:
+            return
+        found = waiting.pop()
+        # The class of a group whose own attributes are of its making still has the true ones.
+        if isinstance(found, BaseExceptionGroup):
+            waiting += BaseExceptionGroup.exceptions.__get__(found)
+        else:
+            yield found
+
+
+def _is_signal(error: BaseException) -> bool:
+    # The cancelled future of a thread pool is an Exception, unlike that of an event loop.
+    if not isinstance(error, Exception) or isinstance(error, CancelledError):
         return True
     # A person's answer that is wrong says nothing about the tool.
     if _is_wrong_resume(error):
@@ -110,43 +134,55 @@ def _is_wrong_resume(error: Exception) -> bool:
 
 def drive(steps: Steps, invoke: Invoker, sleep: Callable[[float], None]) -> Handled:
     """Carry out what ``steps`` asks for with functions that return."""
-    reply: Reply | None = None
     with closing(steps):  # whatever interrupts a tool or a wait ends the steps as well
+        go_on: Callable[[], Request] = partial(next, steps)
         while True:
             try:
-                request = steps.send(reply)
+                request = go_on()
             except StopIteration as stop:
                 handled: Handled = stop.value
                 return handled
-            if isinstance(request, Wait):
-                sleep(request.seconds)
-                reply = None
-                continue
             try:
-                reply = Reply(invoke(request.call.tool, request.call.arguments))
+                if isinstance(request, Wait):
+                    sleep(request.seconds)
+                    go_on = partial(steps.send, None)
+                else:
+                    go_on = partial(steps.send, Reply(invoke(request.call.tool, request.call.arguments)))
             except Exception as error:
                 if is_control_flow(error):
                     raise
-                reply = Reply(error=error)
+                go_on = _after(error, request, steps)
 
 
 async def adrive(steps: Steps, invoke: AsyncInvoker, sleep: Callable[[float], Awaitable[None]]) -> Handled:
     """Carry out what ``steps`` asks for with functions that must be awaited."""
-    reply: Reply | None = None
     with closing(steps):
+        go_on: Callable[[], Request] = partial(next, steps)
         while True:
             try:
-                request = steps.send(reply)
+                request = go_on()
             except StopIteration as stop:
                 handled: Handled = stop.value
                 return handled
-            if isinstance(request, Wait):
-                await sleep(request.seconds)
-                reply = None
-                continue
             try:
-                reply = Reply(await invoke(request.call.tool, request.call.arguments))
+                if isinstance(request, Wait):
+                    await sleep(request.seconds)
+                    go_on = partial(steps.send, None)
+                else:
+                    result = await invoke(request.call.tool, request.call.arguments)
+                    go_on = partial(steps.send, Reply(result))
             except Exception as error:
                 if is_control_flow(error):
                     raise
-                reply = Reply(error=error)
+                go_on = _after(error, request, steps)
+
+
+def _after(error: Exception, request: Request, steps: Steps) -> Callable[[], Request]:
+    """Return how the steps go on after an exception.
+
+    A tool's is its reply. That of a wait is a failure of btm's own: it goes where the steps wait, which end there
+    (see :func:`~btm.failsafe.carefully`), so that the agent gets its tool's own error.
+    """
+    if isinstance(request, Wait):
+        return partial(steps.throw, error)
+    return partial(steps.send, Reply(error=error))

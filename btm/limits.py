@@ -11,14 +11,17 @@ import contextlib
 import contextvars
 import functools
 import logging
+import math
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
-from btm.driving import AsyncInvoker, Invoker, Reply
+from btm.driving import AsyncInvoker, Invoker, Reply, is_control_flow
 from btm.fallback import FallbackMap
 from btm.model import Effect
+from btm.safe import text_of
 
 _log = logging.getLogger("btm")
 
@@ -26,21 +29,49 @@ Late = Callable[[str, Mapping[str, Any], Reply], None]
 """Told about a write that ended after its limit: its tool, its arguments, and what came of it."""
 
 
+def limit_s(seconds: object) -> float | None:
+    """Return a time limit in seconds as it was stated; None, 0 and infinity mean that there is none.
+
+    Raises ValueError for anything else that is not a positive number.
+    """
+    if seconds is None:
+        return None
+    try:
+        value = float(seconds) if isinstance(seconds, Real) and not isinstance(seconds, bool) else math.nan
+    except OverflowError:
+        value = math.inf
+    if math.isnan(value) or value < 0:
+        raise ValueError(
+            f"a time limit is a positive number of seconds, or None for none, not {text_of(seconds, 50)}"
+        )
+    # What a lock can wait for at most is some 300 years.
+    return min(value, threading.TIMEOUT_MAX) if 0 < value < math.inf else None
+
+
 @dataclass(frozen=True)
 class Timeouts:
-    """How many seconds each tool has: those ``stated`` by tool name, else the fallback map's."""
+    """How many seconds each tool has: those ``stated`` by tool name, else the fallback map's.
+
+    A tool whose limit is stated as None, 0 or infinity has none, whatever the map says. Raises ValueError for what is
+    no time limit.
+    """
 
     fallback_map: FallbackMap
-    stated: Mapping[str, float]
+    stated: Mapping[str, float | None]
+
+    def __post_init__(self) -> None:
+        """Check what was stated, so that a wrong limit is found where it was written."""
+        checked = {tool: limit_s(seconds) for tool, seconds in self.stated.items()}
+        object.__setattr__(self, "stated", checked)
 
     def seconds(self, tool: str) -> float | None:
         """Return a tool's time limit, None when it has none."""
-        return self.stated.get(tool) or self.fallback_map.timeout_s(tool)
+        return self.stated[tool] if tool in self.stated else limit_s(self.fallback_map.timeout_s(tool))
 
     @property
     def any(self) -> bool:
         """Whether any tool has a time limit."""
-        return bool(self.stated) or self.fallback_map.has_timeouts
+        return not all(seconds is None for seconds in self.stated.values()) or self.fallback_map.has_timeouts
 
 
 @dataclass(frozen=True)
@@ -103,7 +134,7 @@ class Limits:
             error = finished.exception()
             if error is None:
                 self._tell(tool, arguments, Reply(finished.result()))
-            elif isinstance(error, Exception):
+            elif isinstance(error, Exception) and not is_control_flow(error):
                 self._tell(tool, arguments, Reply(error=error))
 
         task.add_done_callback(ended)
@@ -212,5 +243,5 @@ class _Running:
     def _report(self, callback: Callable[[Reply], None]) -> None:
         if self._error is None:
             callback(Reply(self._result))
-        elif isinstance(self._error, Exception):
+        elif isinstance(self._error, Exception) and not is_control_flow(self._error):
             callback(Reply(error=self._error))

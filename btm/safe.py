@@ -11,10 +11,11 @@ import hashlib
 import math
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import cast
 
 import orjson
 
+from btm import sameness
 from btm.redaction import without_secrets
 
 DETAIL_LIMIT = 300
@@ -23,7 +24,6 @@ DETAIL_LIMIT = 300
 _MARGIN = 400
 _TOOL_NAME_LIMIT = 80
 _MAX_DEPTH = 12
-_MAX_NODES = 10_000
 _ORJSON = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 
 # Colours and cursor moves of terminal programs would stand between a name and its secret.
@@ -146,54 +146,22 @@ def _json_text(text: str) -> str:
 
 
 def canonical(arguments: object) -> bytes:
-    """Return a byte string that is equal for equal arguments, whatever the order of their keys.
+    """Return JSON that is equal for equal arguments, whatever the order of their keys, and differs for others.
 
-    JSON values take the fast path; anything else (sets, models, cycles, huge numbers) is described, within bounds.
+    JSON values take the fast path; anything else (arrays, sets, models, cycles, huge numbers) is described, within the
+    bounds that :mod:`btm.sameness` states.
     """
     try:
         return orjson.dumps(arguments, option=_ORJSON)
     except (TypeError, ValueError, RecursionError):
-        pass
+        return _described(arguments)
+
+
+def _described(arguments: object) -> bytes:
     try:
-        return orjson.dumps(_plain(arguments, set(), 0, [_MAX_NODES]), option=_ORJSON)
-    except Exception:  # noqa: BLE001 - a caller's own object may raise anything; its type is what we know
-        return type(arguments).__name__.encode("utf-8", "replace")
-
-
-def _plain(value: object, seen: set[int], depth: int, budget: list[int]) -> Any:
-    """Turn any object into JSON values that are equal for equal objects."""
-    budget[0] -= 1
-    if budget[0] < 0 or depth > _MAX_DEPTH or id(value) in seen:
-        return "…"
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, int):
-        return value if -(2**63) <= value < 2**63 else str(value)
-    if isinstance(value, float):
-        return value if math.isfinite(value) else repr(value)
-    if isinstance(value, str):
-        return _utf8(value)
-    if isinstance(value, bytes | bytearray):
-        return hashlib.sha256(value).hexdigest()
-    inside = seen | {id(value)}
-    if isinstance(value, Mapping):
-        return {_utf8(text_of(k, 1_000)): _plain(v, inside, depth + 1, budget) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(v, inside, depth + 1, budget) for v in value]
-    if isinstance(value, set | frozenset):
-        return sorted(_utf8(text_of(v, 1_000)) for v in value)
-    dump = getattr(value, "model_dump", None)  # pydantic models compare by their fields
-    if callable(dump):
-        try:
-            return _plain(dump(), inside, depth + 1, budget)
-        except Exception:  # noqa: BLE001 - a model's own serializer may raise anything; its type and text remain
-            return f"<{type(value).__name__}>"
-    return f"{type(value).__name__}:{_stable_text(value)}"
-
-
-def _stable_text(value: object) -> str:
-    # A default repr holds the object's address, which differs between equal objects.
-    return _utf8(re.sub(r" at 0x[0-9a-fA-F]+", "", text_of(value, 1_000)))
+        return orjson.dumps(sameness.described(arguments), option=_ORJSON)
+    except Exception:  # noqa: BLE001 - a caller's own object may raise anything; which one it is is what we know
+        return orjson.dumps(sameness.identity(arguments))
 
 
 def _utf8(text: str) -> str:
@@ -203,8 +171,21 @@ def _utf8(text: str) -> str:
 def fingerprint(tool: str, arguments: object, key: bytes = b"") -> str:
     """Return a keyed hash (32 hex digits, BLAKE2b) that names a call without keeping its arguments.
 
-    With a secret ``key`` the hash cannot be reversed by trying likely arguments.
+    With a secret ``key`` the hash cannot be reversed by trying likely arguments. The object that a method is called on
+    is part of which call it is (:class:`~btm.sameness.Addressed`).
     """
     name = tool.encode("utf-8", "replace")
-    digest = hashlib.blake2b(name + b"\0" + canonical(arguments), digest_size=16, key=key[:64])
-    return digest.hexdigest()
+    text = canonical(arguments) if type(arguments) is dict else _of_call(arguments)
+    return hashlib.blake2b(name + b"\0" + text, digest_size=16, key=key[:64]).hexdigest()
+
+
+def _of_call(arguments: object) -> bytes:
+    """Return :func:`canonical` of arguments that may come from code: with their receiver, and numbers JSON lacks."""
+    text = canonical(arguments)
+    if not issubclass(type(arguments), sameness.Addressed):
+        return text
+    given = cast(sameness.Addressed, arguments)
+    # JSON writes infinity as null.
+    if b"null" in text and any(isinstance(v, float) and not math.isfinite(v) for v in given.values()):
+        text = _described(given)
+    return given.receiver.encode() + text

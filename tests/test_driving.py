@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Generator, Mapping
+from concurrent.futures import CancelledError
 from typing import Any
 
 import pytest
@@ -89,7 +90,10 @@ def test_steps_get_results_and_errors_as_replies(run: Drive) -> None:
 @both
 @pytest.mark.parametrize(
     "signal",
-    [KeyboardInterrupt(), SystemExit(3), GeneratorExit(), asyncio.CancelledError(), bubble_up()],
+    [
+        *(KeyboardInterrupt(), SystemExit(3), GeneratorExit(), asyncio.CancelledError(), bubble_up()),
+        *(CancelledError(), ExceptionGroup("g", [ValueError(), bubble_up()])),
+    ],
     ids=repr,
 )
 def test_control_flow_passes_and_ends_the_steps(run: Drive, signal: BaseException) -> None:
@@ -104,6 +108,31 @@ def test_control_flow_passes_and_ends_the_steps(run: Drive, signal: BaseExceptio
         assert passed.value is signal
     assert script.replies == []
     assert script.ended == "closed"
+
+
+@both
+def test_a_wait_that_fails_fails_where_the_steps_wait(run: Drive) -> None:
+    """Steps that put up with it go on; the others end there, whoever they belong to deciding what then."""
+    broken = RuntimeError("the clock stands still")
+
+    class Slept(list[float]):
+        def append(self, seconds: float) -> None:
+            raise broken
+
+    def patient() -> Steps:
+        try:
+            yield Wait(1.0)
+        except RuntimeError as error:
+            reply = yield Invoke(CALL)
+            assert reply is not None
+            return Handled(CALL, SUCCESS, (error, reply.result))
+        raise AssertionError
+
+    assert run(patient(), lambda *_: "answer", Slept()).result == (broken, "answer")
+    script = Script()
+    with pytest.raises(RuntimeError) as raised:
+        run(script(), lambda *_: "first", Slept())
+    assert raised.value is broken
 
 
 def test_an_interrupted_wait_ends_the_steps() -> None:
@@ -160,6 +189,11 @@ class SilentError(Exception):
         (ValueError(), False),
         (TimeoutError(), False),
         (type("GraphBubbleUp", (Exception,), {"__module__": "elsewhere"})(), False),
+        (CancelledError(), True),
+        (ExceptionGroup("g", [ValueError(), TimeoutError()]), False),
+        (ExceptionGroup("g", [ValueError(), ExceptionGroup("h", [bubble_up()])]), True),
+        (ExceptionGroup("g", [CancelledError()]), True),
+        (BaseExceptionGroup("g", [ValueError(), KeyboardInterrupt()]), True),
     ],
 )
 def test_signals_are_told_from_failures(error: BaseException, is_signal: bool) -> None:
