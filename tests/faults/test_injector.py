@@ -1,3 +1,4 @@
+import re
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
@@ -91,7 +92,12 @@ def test_the_faults_behind_a_call_do_not_depend_on_the_other_calls(
         mixed += [c for c in others[index : index + 1] if c not in wanted]
         mixed += calls[index : index + 1]
     kept = [made for made in run(seed, mixed) if made[:2] in wanted]
-    assert kept == run(seed, calls)
+    assert undated(kept) == undated(run(seed, calls))
+
+
+def undated(made: list[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
+    """Leave out the times that answers name: an earlier call that takes its time moves the clock for all."""
+    return [(tool, order, re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+", "", text)) for tool, order, text in made]
 
 
 @given(st.integers(0, 10_000), st.integers(1, 4))
