@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from btm.credit import BeliefModel, Credit
@@ -20,6 +20,7 @@ from btm.forks import go_on_in_children
 from btm.health import Health
 from btm.incidents import ConversationTracker, Observation, Ticket
 from btm.model import Action, Attempt, Effect, ErrorKind, EvidenceKey, Incident, Outcome, ToolCall
+from btm.naming import NO_TURN, Turn
 from btm.offers import MapRelations
 from btm.outcomes import outcome_of
 from btm.posterior import BetaPosterior
@@ -32,6 +33,7 @@ MAX_CONVERSATIONS = 2_000
 """Conversations that are followed at once; the one longest unused is ended to make room."""
 
 _ARGUMENTS_LIMIT = 4_000
+_NOT_TOLD = None, ""
 
 
 @dataclass(slots=True)
@@ -86,14 +88,27 @@ class Ledger:
             self._health.record(tool, ok, at)
         self._conversations: OrderedDict[str, _Conversation] = OrderedDict()
         self._finished = Finished()
+        self._told: tuple[ToolCall | None, str] = _NOT_TOLD
         self._lock = threading.RLock()
         go_on_in_children(self)
 
     # -- a call ---------------------------------------------------------------------------------------------------
 
+    def told_apart(self, call: ToolCall, turn: Turn = NO_TURN) -> ToolCall:
+        """Return a call under a name that no other call has, should its id be another's (:mod:`btm.finished`)."""
+        print_ = fingerprint(call.tool, call.arguments, self._key)
+        with self._lock:
+            name = self._finished.name(call.conversation, call.call_id, print_, turn)
+        if name != call.call_id:
+            call = replace(call, call_id=name)
+        self._told = call, print_
+        return call
+
     def begin(self, call: ToolCall) -> Begun:
         """Note that a call begins."""
-        print_ = fingerprint(call.tool, call.arguments, self._key)
+        (told, known), self._told = self._told, _NOT_TOLD
+        # It was named a moment ago: its fingerprint is known.
+        print_ = known if told is call else fingerprint(call.tool, call.arguments, self._key)
         now = self._clock()
         with self._lock:
             conversation = self._conversation(call.conversation)

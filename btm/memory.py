@@ -19,13 +19,13 @@ from btm.classify.finding import Finding
 from btm.clocks import SteadyClock
 from btm.context import DEFAULT_BUDGET, Format, render
 from btm.credit import BeliefModel
-from btm.driving import AsyncInvoker, Handled, Invoker, Reply, adrive, drive
+from btm.driving import AsyncInvoker, Handled, Invoker, Reply, Steps, adrive, drive
 from btm.effects import guess_effect
 from btm.failsafe import safely
 from btm.fallback import FallbackMap
 from btm.ledger import Begun, Ledger
 from btm.model import Effect, ErrorKind, EvidenceKey, Family, Incident, Mode, Outcome, ToolCall
-from btm.naming import Names
+from btm.naming import NO_TURN, Names, Turn
 from btm.plan import RecoveryContext
 from btm.planner import Planner, Settings
 from btm.policy import Policies
@@ -125,7 +125,8 @@ class ToolMemory:
         new one). ``hash_key`` is the secret under which a new database names arguments (default: a random one); with
         it, a clock and a generator given, two equal runs leave equal databases. ``options`` are those of the constructor.
 
-        Raises :class:`~btm.errors.FallbackMapError` or :class:`~btm.errors.PolicyError` for a wrong authored file, and
+        Raises TypeError or ValueError for a half-life that is no positive number,
+        :class:`~btm.errors.FallbackMapError` or :class:`~btm.errors.PolicyError` for a wrong authored file, and
         :class:`~btm.errors.StoreError`, with the cure where one is known, for a database that cannot be used. One that
         another process is writing is waited for, :data:`~btm.store.troubles.LOCK_WAIT_S` seconds at most. A database
         that fails later breaks no call: what was learned waits in memory until it can be written.
@@ -147,13 +148,22 @@ class ToolMemory:
 
     # -- calls ------------------------------------------------------------------------------------------------------
 
-    def call(self, call: ToolCall, invoke: Invoker, *, available: Collection[str] | None = None) -> Handled:
+    def call(
+        self,
+        call: ToolCall,
+        invoke: Invoker,
+        *,
+        available: Collection[str] | None = None,
+        turn: Turn = NO_TURN,
+    ) -> Handled:
         """Make a call through btm: ``invoke(tool, arguments)`` runs a tool, returns its result or raises.
 
         In act mode ``invoke`` is also asked for other tools of the map; ``available`` says which there are (None: all).
         Whatever the tool gives is in the answer unchanged unless btm acted; ``Handled.unwrap()`` returns or raises it.
+        ``turn`` says which answer of the model asked for the call: with it, an id that every answer uses anew is no
+        replay. An id that comes with another tool or other arguments never is.
         """
-        steps = self._steps(call, available)
+        steps = self._steps(call, available, turn)
         return drive(steps, invoke, self._sleep)
 
     async def acall(
@@ -163,24 +173,25 @@ class ToolMemory:
         *,
         available: Collection[str] | None = None,
         sleep: Callable[[float], Awaitable[None]] | None = None,
+        turn: Turn = NO_TURN,
     ) -> Handled:
         """Make a call through btm with a function that must be awaited; otherwise as :meth:`call`."""
-        steps = self._steps(call, available)
+        steps = self._steps(call, available, turn)
         return await adrive(steps, invoke, sleep or self._asleep)
 
-    def begin(self, call: ToolCall) -> Begun | None:
+    def begin(self, call: ToolCall, *, turn: Turn = NO_TURN) -> Begun | None:
         """Note that a call begins which something else makes; hand what comes of it to :meth:`finish`.
 
         For adapters that only watch. None when btm itself failed.
         """
-        return safely(self._ledger.begin, self._names.complete(call))
+        return safely(self._ledger.begin, self._told_apart(call, self._names.complete(call), turn))
 
     def finish(self, begun: Begun, *, result: Any = None, error: Exception | None = None) -> Outcome | None:
         """Take in what came of a call that :meth:`begin` noted. Return its outcome, None when btm itself failed."""
         lesson = safely(self._ledger.finish, begun, Reply(result, error))
         return lesson.outcome if lesson is not None else None
 
-    def _steps(self, call: ToolCall, available: Collection[str] | None) -> Any:
+    def _steps(self, call: ToolCall, available: Collection[str] | None, turn: Turn) -> Steps:
         recovery = self._recovery
         if available is not None:
             # Adapters hand in the same collection at every call; it is narrowed to once.
@@ -188,7 +199,14 @@ class ToolMemory:
             if known is None or known.available is not available:
                 known = self._narrowed = replace(recovery, available=available)
             recovery = known
-        return recovery.handle(self._names.complete(call))
+        whole = self._names.complete(call)
+        named = self._told_apart(call, whole, turn)
+        steps = recovery.handle(named)
+        return steps if named is whole else _as_asked(steps, whole)
+
+    def _told_apart(self, call: ToolCall, whole: ToolCall, turn: Turn) -> ToolCall:
+        """Return a call under a name of its own; those that came without an id have one."""
+        return (safely(self._ledger.told_apart, whole, turn) or whole) if call.call_id else whole
 
     def effect_of(self, tool: str, stated: Effect | None = None) -> Effect:
         """Return a tool's effect: the stated one, the map's, or a guess from its name (a write unless it reads)."""
@@ -208,7 +226,11 @@ class ToolMemory:
 
         A failed call raises the tool's own exception, with the recovery context as its last note
         (``error.__notes__``). In act mode other wrapped functions of this memory can stand in for it
-        (in a sync call only sync ones). ``timeout_s`` ends a call that takes longer as a timeout; default: the map's.
+        (in a sync call only sync ones). ``timeout_s`` ends a call that takes longer as a timeout; default: the map's,
+        0 or infinity: none. Functions of one ``name`` (default: their own) are one tool, so name them apart. What is
+        yet to run when it is returned, as generators are, is handed over as it is and teaches nothing.
+
+        Raises TypeError for what cannot be called, ValueError for a ``timeout_s`` that is no time limit.
         """
         stated = Effect(effect) if effect is not None else None
         return self._functions.wrap(function, name=name, effect=stated, timeout_s=timeout_s)
@@ -271,7 +293,8 @@ class ToolMemory:
     def report(self, call_id: str, kind: ErrorKind | str, *, conversation: str = "") -> bool:
         """Say later that a call which had seemed to succeed had failed: its evidence moves. Return whether it is known.
 
-        ``conversation`` is that of the call; default: this memory's own, for calls that named none.
+        ``conversation`` is that of the call; default: this memory's own, for calls that named none. An id that came
+        again names the first call; the names of the others are in the event log.
         Raises :class:`~btm.errors.StoreError` when the database cannot be used.
         """
         self.flush()
@@ -310,3 +333,9 @@ class ToolMemory:
 
     def _retract(self, events: Iterable[CallEvent]) -> None:
         self._ledger.retract(events)
+
+
+def _as_asked(steps: Steps, call: ToolCall) -> Steps:
+    """Hand the answer back under the id that the call came with, whatever name it was learned under."""
+    handled = yield from steps
+    return replace(handled, call=call)

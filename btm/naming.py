@@ -9,9 +9,30 @@ import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import NamedTuple
 
 from btm.forks import go_on_in_children
 from btm.model import ToolCall
+
+
+class Turn(NamedTuple):
+    """The answer of the model that asked for a call, where that is known: what tells a repeated id from a replay.
+
+    ``name`` is the answer's own id or its place in the conversation, the same when the run is resumed or replayed, and
+    ``""`` when nothing tells. ``repeats`` says that an earlier answer in the conversation's messages used the id too.
+    """
+
+    name: str = ""
+    repeats: bool = False
+
+
+NO_TURN = Turn()
+
+
+def other_name(name: str, fingerprint: str) -> str:
+    """Return the name of a call whose id another call has: one of another tool, or with other arguments."""
+    return f"{name}~{fingerprint[:12]}"
+
 
 _conversation: contextvars.ContextVar[str] = contextvars.ContextVar("btm_conversation", default="")
 

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from btm.fallback.values import plain
 from btm.model import ToolCall
 from btm.safe import text_of
 
 MAX_TEXT = 100_000
-"""Characters of an answer beyond which it is not kept."""
+"""Characters of an answer beyond which it is not kept, and of all answers that one conversation keeps."""
 
 _MAX_READS = 20
+_MAX_ARGUMENTS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class SeenRead:
-    """A read whose result a second source can confirm."""
+    """A read whose result a second source can confirm. ``size`` is about that of its text."""
 
     call: ToolCall
-    result: Any
+    result: Any  # as JSON values: the tool's own object, and what hangs on it, is let go
     digest: str  # of the call and what it gave: another answer to the same call needs its own confirmation
+    size: float = 0.0
 
 
 class Reads:
@@ -34,9 +38,19 @@ class Reads:
         self._doubted: set[str] = set()
 
     def keep(self, call: ToolCall, result: Any, digest: Callable[[ToolCall, Any], str]) -> None:
-        """Take in an answer, named by ``digest``, unless it is too long."""
-        if len(text_of(result, MAX_TEXT + 1)) <= MAX_TEXT:
-            self._seen.append(SeenRead(call, result, digest(call, result)))
+        """Take in an answer, named by ``digest``, unless it is too long. The oldest make room."""
+        if isinstance(result, str | bytes) and len(result) > MAX_TEXT:
+            return
+        try:
+            values = plain(result)
+            size = _size(values) if _size(call.arguments) <= _MAX_ARGUMENTS else math.inf
+        except Exception:  # noqa: BLE001 - too large, or an object of the tool's own that may raise anything
+            return
+        if size > MAX_TEXT:
+            return
+        self._seen.append(SeenRead(call, values, digest(call, result), size))
+        while sum(read.size for read in self._seen) > MAX_TEXT:
+            self._seen.popleft()
 
     def forget(self) -> None:
         """Forget every answer: what was read before a write may rightly read otherwise now."""
@@ -63,6 +77,19 @@ class Reads:
         return latest if latest.call == call and latest.digest not in self._confirmed else None
 
 
+def _size(value: Any) -> int:
+    """Return about how many characters values come to; counting stops where it is too many."""
+    size, left = 0, [value]
+    while left and size <= MAX_TEXT:
+        here = left.pop()
+        size += len(here) if isinstance(here, str | bytes) else 8
+        if isinstance(here, Mapping):
+            left += [*here.keys(), *here.values()]
+        elif isinstance(here, list | tuple):
+            left += here
+    return size
+
+
 def behind(call: ToolCall, reads: Iterable[SeenRead]) -> tuple[SeenRead, ...]:
     """Return the reads whose values a call uses: they share an argument's value, or the read's result shows one."""
     values = [text for v in _scalars(call.arguments) if len(text := text_of(v, MAX_TEXT)) > 1]
@@ -78,5 +105,5 @@ def _scalars(arguments: Mapping[str, Any]) -> Iterable[Any]:
 
 
 def _shows(read: SeenRead, values: Iterable[str]) -> bool:
-    text = text_of(read.call.arguments, 10_000) + text_of(read.result, MAX_TEXT)
+    text = text_of(read.call.arguments, _MAX_ARGUMENTS) + text_of(read.result, MAX_TEXT)
     return any(value in text for value in values)

@@ -61,3 +61,23 @@ def test_a_clock_that_was_set_back_makes_nothing_count_for_more() -> None:
     books = credit()
     books.give([attempt(True, NOW + 1_000)], NOW + 1_000)
     assert seen(books, NOW) == pytest.approx((1.0, 0.0))
+
+
+def test_an_attempt_that_a_wrong_clock_dated_ahead_weighs_no_more_than_others() -> None:
+    books = credit()
+    books.give([attempt(True, NOW)] * 5, NOW)
+    books.give([attempt(False, NOW + 1_000)], NOW + 1_000)
+    assert seen(books, NOW) == pytest.approx((5.0, 1.0))
+    assert seen(books, NOW + 100) == pytest.approx((2.5, 0.5)), "from then on it fades like the others"
+    books.turn([attempt(True, NOW)])
+    books.take_back([attempt(False, NOW + 1_000)])
+    assert seen(books, NOW) == pytest.approx((4.0, 1.0))
+
+
+def test_of_more_attempts_than_are_kept_none_counts_more_than_once() -> None:
+    books = credit()
+    for _ in range(1_500):
+        books.give([attempt(True, NOW + 1_000)], NOW + 1_000)
+    worked, failed = seen(books, NOW)
+    assert worked <= 1_500.001
+    assert failed == 0.0

@@ -67,7 +67,7 @@ def test_what_is_wrong_at_the_start_is_said_at_the_start(tmp_path: Path) -> None
         ToolMemory.open(tmp_path / "missing" / "btm.db")
     with pytest.raises(ValueError, match="loud"):
         ToolMemory.open(None, mode="loud")
-    with pytest.raises(ValueError, match="half-life"):
+    with pytest.raises(ValueError, match="half_life_s"):
         ToolMemory.open(None, half_life_s=0.0)
 
 

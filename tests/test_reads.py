@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any
 
 from btm.model import ToolCall
@@ -58,3 +60,40 @@ def test_a_call_rests_on_reads_that_share_or_show_a_value_of_its_arguments() -> 
     assert behind(ToolCall("refund", {"order_id": "O1"}), reads) == reads
     assert behind(ToolCall("refund", {"user": ["u7"]}), reads) == reads
     assert behind(ToolCall("refund", {"order_id": "O2", "fast": True}), reads) == ()
+
+
+class Message:
+    type = "tool"
+
+    def __init__(self, content: str) -> None:
+        self.content = content
+
+
+def test_an_answer_is_kept_as_values_and_its_object_let_go() -> None:
+    reads = Reads()
+    message = Message('{"user_id": "u7"}')
+    gone = weakref.ref(message)
+    reads.keep(ORDER, message, named)
+    del message
+    gc.collect()
+    assert gone() is None
+    ((read),) = reads.unconfirmed()
+    assert read.result == {"user_id": "u7"}
+    assert behind(ToolCall("refund", {"user": "u7"}), [read]) == (read,)
+
+
+def test_all_answers_together_are_no_longer_than_the_longest_may_be() -> None:
+    reads = kept(*(str(n) + "x" * 30_000 for n in range(10)))
+    assert [str(read.result)[0] for read in reads.unconfirmed()] == ["9", "8", "7"]
+
+
+def test_a_read_with_huge_arguments_or_a_result_that_raises_is_not_kept() -> None:
+    class Broken:
+        @property
+        def content(self) -> str:
+            raise RuntimeError("no")
+
+    reads = Reads()
+    reads.keep(ToolCall("get_order", {"text": "x" * 50_000}), "pending", named)
+    reads.keep(ORDER, Broken(), named)
+    assert reads.unconfirmed() == ()

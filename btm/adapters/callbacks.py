@@ -11,11 +11,12 @@ from uuid import UUID
 from langchain_core.callbacks import BaseCallbackHandler
 
 from btm.adapters.results import view
-from btm.adapters.runs import handled_already, nested
+from btm.adapters.runs import handled_already, nested, task_in
 from btm.driving import is_control_flow
 from btm.ledger import Begun
 from btm.memory import ToolMemory
 from btm.model import ToolCall
+from btm.naming import Turn
 
 _MAX_RUNS = 10_000
 
@@ -81,7 +82,8 @@ class BTMCallbackHandler(BaseCallbackHandler):
     ) -> None:
         """Note that a tool's run begins."""
         call_id = kwargs.get("tool_call_id")
-        if handled_already(self.memory, call_id):
+        task = task_in((metadata or {}).get("langgraph_checkpoint_ns"))
+        if handled_already(self.memory, call_id, task):
             return
         tool = (serialized or {}).get("name") or kwargs.get("name") or "unknown"
         arguments: Mapping[str, Any] = inputs if isinstance(inputs, Mapping) else {"input": input_str}
@@ -92,7 +94,7 @@ class BTMCallbackHandler(BaseCallbackHandler):
             self._conversation(metadata, parent_run_id, run_id),
             call_id or str(run_id),
         )
-        begun = self.memory.begin(call)
+        begun = self.memory.begin(call, turn=Turn(task))
         if begun is None:
             return
         with self._lock:

@@ -30,7 +30,8 @@ import orjson
 from btm.adapters import chat_messages as chat
 from btm.adapters.budget import Budget
 from btm.adapters.notes import Notes
-from btm.adapters.outline import asked_since_request, last_answers, request
+from btm.adapters.outline import asked_since_request, request
+from btm.adapters.place import Place
 from btm.adapters.wording import (
     BRIDGE,
     error_text,
@@ -46,6 +47,7 @@ from btm.functions import apply, is_async
 from btm.limits import Limits, Timeouts, in_own_thread
 from btm.memory import ToolMemory
 from btm.model import ToolCall
+from btm.naming import Turn
 from btm.safe import tool_name
 
 
@@ -53,8 +55,14 @@ from btm.safe import tool_name
 class _Asked:
     """A tool call as it came, with its arguments read; ``problem`` says why they cannot be."""
 
+    given: Any  # its id: the answer carries the same, whatever it is
     call: ToolCall
+    turn: Turn
     problem: Exception | None = None
+
+    def result(self, content: str, call_id: str = "") -> dict[str, Any]:
+        """Return the message that answers the call; ``call_id`` is for one that came without an id."""
+        return chat.result(call_id if self.given is None or self.given == "" else self.given, content)
 
 
 class ChatLoop:
@@ -89,6 +97,7 @@ class ChatLoop:
         self._timeouts = Timeouts(memory.fallback_map, dict(timeouts or {}))
         self._notes = Notes()
         self._asked_before: list[str] = []
+        self._place = Place()
 
     # -- the request --------------------------------------------------------------------------------------------------
 
@@ -101,9 +110,9 @@ class ChatLoop:
         made = chat.repaired(messages) if self.repair_history else list(messages)
         entries = chat.outline(made)
         self._asked_before = [asked.tool for asked in asked_since_request(entries)]
+        answered = self._place.reached(entries)
         if not self.memory.mode.advises:
             return made
-        answered = last_answers(entries)
         lines = self._notes.take_late(self.conversation)
         if answered and self.budget is not None:
             spent = self.budget.spent_by(self._asked_before, self.memory.fallback_map.cost)
@@ -128,20 +137,18 @@ class ChatLoop:
     def _run(self, asked: _Asked) -> dict[str, Any]:
         over = self._over_budget(asked.call)
         if over:
-            return chat.result(asked.call, over)
-        handled = self.memory.call(
-            asked.call, self._limits.over(self._invoker(asked)), available=self.tools.keys()
-        )
-        return self._answer(handled)
+            return asked.result(over)
+        limited = self._limits.over(self._invoker(asked))
+        handled = self.memory.call(asked.call, limited, available=self.tools.keys(), turn=asked.turn)
+        return self._answer(asked, handled)
 
     async def _arun(self, asked: _Asked) -> dict[str, Any]:
         over = self._over_budget(asked.call)
         if over:
-            return chat.result(asked.call, over)
-        handled = await self.memory.acall(
-            asked.call, self._limits.over_async(self._ainvoker(asked)), available=self.tools.keys()
-        )
-        return self._answer(handled)
+            return asked.result(over)
+        limited = self._limits.over_async(self._ainvoker(asked))
+        handled = await self.memory.acall(asked.call, limited, available=self.tools.keys(), turn=asked.turn)
+        return self._answer(asked, handled)
 
     def _invoker(self, asked: _Asked) -> Callable[[str, Mapping[str, Any]], Any]:
         def invoke(tool: str, arguments: Mapping[str, Any]) -> Any:
@@ -173,7 +180,7 @@ class ChatLoop:
         return function
 
     def _read(self, tool_call: Any) -> _Asked:
-        call_id, tool, text = chat.asked(tool_call)
+        given, tool, text = chat.asked(tool_call)
         arguments: Any = text if isinstance(text, Mapping) else None
         problem: Exception | None = None
         if arguments is None:
@@ -186,7 +193,9 @@ class ChatLoop:
         if problem is not None:
             arguments = {"unreadable": text}
         effect = self.memory.effect_of(tool)
-        return _Asked(ToolCall(tool, arguments, effect, self.conversation, call_id), problem)
+        call_id = chat.id_text(given)
+        call = ToolCall(tool, arguments, effect, self.conversation, call_id)
+        return _Asked(given, call, self._place.turn(call_id), problem)
 
     @property
     def _limits(self) -> Limits:
@@ -206,13 +215,14 @@ class ChatLoop:
         self._asked_before.append(call.tool)
         return ""
 
-    def _answer(self, handled: Handled) -> dict[str, Any]:
-        self._notes.keep(handled, handled.call.call_id)
+    def _answer(self, asked: _Asked, handled: Handled) -> dict[str, Any]:
+        call_id = handled.call.call_id
+        self._notes.keep(handled, call_id, self._place.name)
         if handled.refused:
-            return chat.result(handled.call, refusal_text(handled))
+            return asked.result(refusal_text(handled), call_id)
         if handled.error is not None:
-            return chat.result(handled.call, error_text(handled.error))
-        return chat.result(handled.call, result_text(handled.result))
+            return asked.result(error_text(handled.error), call_id)
+        return asked.result(result_text(handled.result), call_id)
 
     # -- the end ------------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,6 @@ from typing import Any
 from btm.adapters.outline import Asked, Entry, gaps, strays
 from btm.adapters.wording import LOST, longer
 from btm.context import STANDING_RULES
-from btm.model import ToolCall
 
 
 def field(value: Any, name: str) -> Any:
@@ -16,10 +15,15 @@ def field(value: Any, name: str) -> Any:
     return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
 
 
-def asked(tool_call: Any) -> tuple[str, str, Any]:
+def asked(tool_call: Any) -> tuple[Any, str, Any]:
     """Return a tool call's id, its tool's name and its arguments as they came."""
     function = field(tool_call, "function")
-    return field(tool_call, "id") or "", field(function, "name") or "unknown", field(function, "arguments")
+    return field(tool_call, "id"), field(function, "name") or "unknown", field(function, "arguments")
+
+
+def id_text(call_id: object) -> str:
+    """Return an id as text; ``""`` for none. Some servers number calls: 0 is an id."""
+    return "" if call_id is None else str(call_id)
 
 
 def outline(messages: Sequence[Any]) -> list[Entry]:
@@ -30,10 +34,10 @@ def outline(messages: Sequence[Any]) -> list[Entry]:
 def _entry(message: Any) -> Entry:
     role = field(message, "role")
     if role == "tool":
-        return Entry("tool", answers=field(message, "tool_call_id") or "")
+        return Entry("tool", answers=id_text(field(message, "tool_call_id")))
     if role == "assistant":
         calls = [asked(tool_call) for tool_call in field(message, "tool_calls") or ()]
-        return Entry("assistant", calls=tuple(Asked(call_id, tool) for call_id, tool, _ in calls))
+        return Entry("assistant", calls=tuple(Asked(id_text(i), tool, i) for i, tool, _ in calls))
     if role == "user":
         return Entry("user", lambda: _text(field(message, "content")))
     return Entry("system")
@@ -60,9 +64,9 @@ def with_rules(messages: Sequence[Any]) -> list[Any]:
     return made
 
 
-def result(call: ToolCall, content: str) -> dict[str, Any]:
-    """Return the message that answers a call."""
-    return {"role": "tool", "tool_call_id": call.call_id, "content": content}
+def result(call_id: Any, content: str) -> dict[str, Any]:
+    """Return the message that answers the call with this id."""
+    return {"role": "tool", "tool_call_id": call_id, "content": content}
 
 
 def repaired(messages: Sequence[Any]) -> list[Any]:
@@ -70,5 +74,5 @@ def repaired(messages: Sequence[Any]) -> list[Any]:
     unasked = set(strays(outline(messages)))
     kept = [message for i, message in enumerate(messages) if i not in unasked]
     for gap in reversed(list(gaps(outline(kept)))):
-        kept.insert(gap.at, {"role": "tool", "tool_call_id": gap.asked.call_id, "content": LOST})
+        kept.insert(gap.at, result(gap.asked.given, LOST))
     return kept

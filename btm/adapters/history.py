@@ -16,10 +16,11 @@ from langchain_core.messages import (
 
 from btm.adapters import outline as outlined
 from btm.adapters import wording
-from btm.adapters.outline import Asked, Entry, gaps, strays
+from btm.adapters.outline import Answer, Asked, Entry, gaps, strays
 from btm.adapters.results import with_text
 from btm.adapters.wording import BRIDGE, LOST, longer
 from btm.context import STANDING_RULES
+from btm.naming import Turn
 
 
 def outline(messages: Sequence[BaseMessage]) -> list[Entry]:
@@ -27,12 +28,49 @@ def outline(messages: Sequence[BaseMessage]) -> list[Entry]:
     return [_entry(message) for message in messages]
 
 
-def last_answers(messages: Sequence[BaseMessage]) -> tuple[str, ...]:
-    """Return the ids answered by the tool messages that end the list; looks no further back."""
-    first = len(messages)
-    while first and isinstance(messages[first - 1], ToolMessage):
-        first -= 1
-    return outlined.last_answers(outline(messages[first:]))
+def messages_of(state: Any) -> Sequence[BaseMessage]:
+    """Return the messages of a graph's state, none where it has none."""
+    found = state.get("messages") if isinstance(state, Mapping) else getattr(state, "messages", None)
+    return found if isinstance(found, list) else ()
+
+
+def turn_of(messages: Sequence[BaseMessage], call_id: str) -> Turn:
+    """Return which assistant's message asked for a call: the latest with its id, by its own id or its place."""
+    name = ""
+    for place in range(len(messages) - 1, -1, -1):
+        message = messages[place]
+        if isinstance(message, AIMessage) and _asks(message, call_id):
+            if name:
+                return Turn(name, repeats=True)
+            name = message.id or f"#{place}"
+    return Turn(name)
+
+
+def _asks(message: AIMessage, call_id: str) -> bool:
+    return any(
+        call["id"] == call_id for calls in (message.tool_calls, message.invalid_tool_calls) for call in calls
+    )
+
+
+def last_answers(messages: Sequence[BaseMessage]) -> tuple[Answer, ...]:
+    """Return whose results the tool messages that end the list are, in order.
+
+    Which message asked is told where an earlier one used the same id too.
+    """
+    found: list[Answer] = []
+    for message in _last_results(messages):
+        turn = turn_of(messages, message.tool_call_id)
+        found.append(Answer(message.tool_call_id, turn.name if turn.repeats else ""))
+    return tuple(found)
+
+
+def _last_results(messages: Sequence[BaseMessage]) -> list[ToolMessage]:
+    found: list[ToolMessage] = []
+    for message in reversed(messages):
+        if not isinstance(message, ToolMessage):
+            break
+        found.append(message)
+    return found[::-1]
 
 
 def request(messages: Sequence[BaseMessage]) -> str:
@@ -88,11 +126,15 @@ def model_names(model: object) -> list[str]:
     ]
 
 
-def with_told_results(messages: Sequence[AnyMessage], told: Mapping[str, str]) -> list[AnyMessage]:
-    """Return the messages with texts at the end of tool results, by call id."""
+def with_told_results(messages: Sequence[AnyMessage], told: Mapping[Answer, str]) -> list[AnyMessage]:
+    """Return the messages with texts at the end of the tool results that end the list."""
+    texts = {answer.call_id: text for answer, text in told.items()}
+    first = len(messages) - len(_last_results(messages))
     return [
-        with_text(m, told[m.tool_call_id]) if isinstance(m, ToolMessage) and m.tool_call_id in told else m
-        for m in messages
+        with_text(m, texts[m.tool_call_id])
+        if place >= first and isinstance(m, ToolMessage) and m.tool_call_id in texts
+        else m
+        for place, m in enumerate(messages)
     ]
 
 

@@ -27,6 +27,7 @@ from btm.failsafe import safely
 from btm.limits import Timeouts
 from btm.memory import ToolMemory
 from btm.model import Effect
+from btm.naming import NO_TURN, Turn
 
 ToolAnswer = ToolMessage | Command[Any]
 ModelHandler = Callable[[ModelRequest[Any]], ModelResponse[Any]]
@@ -134,7 +135,8 @@ class BTMMiddleware(AgentMiddleware[Any, Any, Any]):
         while True:
             response = handler(turn.request)
             for call, error in turn.unread(response):
-                turn.counted(self.memory.call(call, _raising(error), available=()))
+                asked = _turn(turn.request, response, call.call_id)
+                turn.counted(self.memory.call(call, _raising(error), available=(), turn=asked))
             if not turn.again(response):
                 return turn.whole(response)
 
@@ -144,9 +146,16 @@ class BTMMiddleware(AgentMiddleware[Any, Any, Any]):
         while True:
             response = await handler(turn.request)
             for call, error in turn.unread(response):
-                turn.counted(await self.memory.acall(call, _araising(error), available=()))
+                asked = _turn(turn.request, response, call.call_id)
+                turn.counted(await self.memory.acall(call, _araising(error), available=(), turn=asked))
             if not turn.again(response):
                 return turn.whole(response)
+
+
+def _turn(request: ModelRequest[Any], response: ModelResponse[Any], call_id: str) -> Turn:
+    """Return which message asked for a call of the model's latest answer."""
+    found: Turn | None = safely(history.turn_of, [*request.messages, *response.result], call_id)
+    return found or NO_TURN
 
 
 def _raising(error: Exception) -> Invoker:

@@ -6,6 +6,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable
 
+from btm.adapters.outline import Answer
 from btm.driving import Handled
 
 _MAX_CONTEXTS = 4_096
@@ -17,7 +18,7 @@ class Notes:
     """Recovery contexts by call, and late answers by conversation, until they are told to the model."""
 
     def __init__(self) -> None:
-        self._contexts: OrderedDict[tuple[str, str], str] = OrderedDict()
+        self._contexts: OrderedDict[tuple[str, str], tuple[str, str]] = OrderedDict()
         self._late: OrderedDict[str, list[str]] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -26,8 +27,11 @@ class Notes:
         """Whether nothing is kept: asked without a lock, on the way of every call."""
         return not self._contexts and not self._late
 
-    def keep(self, handled: Handled, call_id: str) -> None:
-        """Keep the context of a call, if it has one; a call that went well clears what was kept of it."""
+    def keep(self, handled: Handled, call_id: str, turn: str = "") -> None:
+        """Keep the context of a call, if it has one; a call that went well clears what was kept of it.
+
+        ``turn`` names the message that asked for it. An id stands for the latest call that had it.
+        """
         if handled.context is None and not self._contexts:
             return
         key = (handled.call.conversation, call_id)
@@ -35,15 +39,19 @@ class Notes:
             if handled.context is None:
                 self._contexts.pop(key, None)
                 return
-            self._contexts[key] = handled.context.text
+            self._contexts[key] = turn, handled.context.text
+            self._contexts.move_to_end(key)
             if len(self._contexts) > _MAX_CONTEXTS:
                 self._contexts.popitem(last=False)
 
-    def contexts(self, conversation: str, call_ids: Iterable[str]) -> list[str]:
+    def contexts(self, conversation: str, answers: Iterable[Answer]) -> list[str]:
         """Return the contexts of these calls, in their order. They stay: a model's turn may be run again."""
         with self._lock:
-            found = [self._contexts.get((conversation, call_id)) for call_id in call_ids]
-        return [text for text in found if text is not None]
+            found = [(answer.turn, self._contexts.get((conversation, answer.call_id))) for answer in answers]
+        # Where both are known, the message that asks must be the one that asked.
+        return [
+            kept[1] for turn, kept in found if kept is not None and (turn in ("", kept[0]) or not kept[0])
+        ]
 
     def add_late(self, conversation: str, line: str) -> None:
         """Keep a line about a late answer for the conversation's next turn."""

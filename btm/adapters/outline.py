@@ -6,16 +6,19 @@ Adapters turn their messages into entries; the questions below are then asked on
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
+
+from btm.naming import Turn
 
 Role = Literal["system", "user", "assistant", "tool"]
 
 
 class Asked(NamedTuple):
-    """A tool call that an assistant's message asks for."""
+    """A tool call that an assistant's message asks for. ``given`` is its id as it stands there, if that is no text."""
 
     call_id: str
     tool: str
+    given: Any = None
 
 
 class Entry(NamedTuple):
@@ -27,13 +30,27 @@ class Entry(NamedTuple):
     answers: str = ""
 
 
-def last_answers(entries: Sequence[Entry]) -> tuple[str, ...]:
-    """Return the ids answered by the tool messages that end the conversation, in order; none if it ends otherwise."""
-    found: list[str] = []
+class Answer(NamedTuple):
+    """Whose result a tool's message carries. ``turn`` names the message that asked, ``""`` where the id tells."""
+
+    call_id: str
+    turn: str = ""
+
+
+def turn_of(entries: Sequence[Entry], call_id: str) -> Turn:
+    """Return which assistant's message asked for a call: the latest with its id, by its place."""
+    asking = [n for n, entry in enumerate(entries) if any(asked.call_id == call_id for asked in entry.calls)]
+    return Turn(f"#{asking[-1]}", repeats=len(asking) > 1) if asking else Turn()
+
+
+def last_answers(entries: Sequence[Entry]) -> tuple[Answer, ...]:
+    """Return whose results the tool messages that end the conversation are, in order; none if it ends otherwise."""
+    found: list[Answer] = []
     for entry in reversed(entries):
         if entry.role != "tool":
             break
-        found.append(entry.answers)
+        turn = turn_of(entries, entry.answers)
+        found.append(Answer(entry.answers, turn.name if turn.repeats else ""))
     return tuple(reversed(found))
 
 
@@ -41,7 +58,7 @@ def request(entries: Sequence[Entry]) -> str:
     """Return the user's latest request, or ``""``."""
     for entry in reversed(entries):
         if entry.role == "user":
-            text = entry.text()
+            text: str = entry.text()
             if text:
                 return text
     return ""

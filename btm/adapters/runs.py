@@ -13,14 +13,15 @@ from langchain_core.runnables.config import var_child_runnable_config
 
 from btm.memory import ToolMemory
 
-# Calls that are being handled here and now, as (memory, call id): what runs inside must not count them again.
-_handling: ContextVar[tuple[tuple[int, str], ...]] = ContextVar("btm_handling", default=())
-Handling = Token[tuple[tuple[int, str], ...]]
+# Calls that are being handled here and now, as (memory, call id, task): what runs inside must not count them again.
+_Marks = tuple[tuple[int, str, str], ...]
+_handling: ContextVar[_Marks] = ContextVar("btm_handling", default=())
+Handling = Token[_Marks]
 
 
-def enter(memory: ToolMemory, call_id: str | None) -> Handling:
+def enter(memory: ToolMemory, call_id: str | None, task: str = "") -> Handling:
     """Mark a call as being handled while its tools run; :func:`leave` takes the mark back."""
-    return _handling.set((*_handling.get(), (id(memory), call_id or "")))
+    return _handling.set((*_handling.get(), (id(memory), call_id or "", task)))
 
 
 def leave(mark: Handling) -> None:
@@ -28,9 +29,31 @@ def leave(mark: Handling) -> None:
     _handling.reset(mark)
 
 
-def handled_already(memory: ToolMemory, call_id: str | None) -> bool:
-    """Whether this call is being handled further out, by the middleware or by a wrapped tool."""
-    return (id(memory), call_id or "") in _handling.get()
+def handled_already(memory: ToolMemory, call_id: str | None, task: str = "") -> bool:
+    """Whether this call is being handled further out, by the middleware or by a wrapped tool.
+
+    A call with the same id in another task is none of it: an agent inside a tool numbers its calls as the outer one does.
+    """
+    marks = _handling.get()
+    if not marks:
+        return False
+    asked = (id(memory), call_id or "")
+    return any(mark[:2] == asked and (mark[2] == task or not (mark[2] and task)) for mark in marks)
+
+
+def task_of(config: Mapping[str, Any] | None) -> str:
+    """Return LangGraph's name for the task that a call is made in; ``""`` outside of a graph.
+
+    Every step of a graph has tasks of its own; one that is resumed, or run again from its checkpoint, keeps its name.
+    """
+    if config is None:
+        config = var_child_runnable_config.get() or {}
+    return task_in((config.get("configurable") or {}).get("checkpoint_ns"))
+
+
+def task_in(namespace: object) -> str:
+    """Return the name of the task that a namespace of LangGraph's ends with: ``agent:<id>|tools:<id>``."""
+    return namespace.rpartition("|")[2].rpartition(":")[2] if isinstance(namespace, str) else ""
 
 
 def conversation_of(memory: ToolMemory, config: Mapping[str, Any] | None, state: Any = None) -> str:

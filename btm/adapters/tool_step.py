@@ -10,11 +10,11 @@ from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
 
 from btm.adapters.detached import detached
-from btm.adapters.history import outline
+from btm.adapters.history import messages_of, outline, turn_of
 from btm.adapters.injection import require_sync
 from btm.adapters.outline import asked_since_request
 from btm.adapters.results import Address, Exchange, answer
-from btm.adapters.runs import conversation_of, enter, leave
+from btm.adapters.runs import conversation_of, enter, leave, task_of
 from btm.adapters.visits import late_answer
 from btm.adapters.wording import error_text, late_text
 from btm.context import call_text
@@ -22,6 +22,7 @@ from btm.driving import Handled, Reply
 from btm.failsafe import safely
 from btm.limits import Limits
 from btm.model import ToolCall
+from btm.naming import Turn
 
 if TYPE_CHECKING:
     from langgraph.prebuilt.tool_node import ToolCallRequest
@@ -31,13 +32,15 @@ if TYPE_CHECKING:
 
 @dataclass
 class ToolStep:
-    """A call through btm. ``tools`` are all that the agent has, for act mode."""
+    """A call through btm. ``tools`` are all that the agent has, for act mode. ``turn`` is the message that asked."""
 
     middleware: BTMMiddleware
     request: ToolCallRequest
     call: ToolCall
     to: Address
     tools: Mapping[str, BaseTool]
+    task: str
+    turn: Turn
     exchange: Exchange = field(default_factory=Exchange)
 
     @classmethod
@@ -45,7 +48,10 @@ class ToolStep:
         """Return the step for a request."""
         asked, runtime = request.tool_call, request.runtime
         name, call_id = asked["name"], asked["id"] or ""
-        conversation = conversation_of(middleware.memory, getattr(runtime, "config", None), request.state)
+        config = getattr(runtime, "config", None)
+        conversation = conversation_of(middleware.memory, config, request.state)
+        task = task_of(config)
+        turn = turn_of(messages_of(request.state), call_id)
         tries = middleware.tries.before(conversation, call_id, runtime)
         call = ToolCall(
             name,
@@ -56,7 +62,8 @@ class ToolStep:
             f"{call_id}~again{tries}" if tries else call_id,
         )
         tools = middleware.toolbox(getattr(runtime, "tools", None) or ())
-        return cls(middleware, request, call, Address(name, call_id), tools)
+        turn = turn if turn.name else Turn(task)
+        return cls(middleware, request, call, Address(name, call_id), tools, task, turn)
 
     def run(self, handler: Callable[[ToolCallRequest], Any]) -> Any:
         """Make the call."""
@@ -70,10 +77,10 @@ class ToolStep:
             return self.exchange.show(handler(self._for(tool, arguments)))
 
         memory = self.middleware.memory
-        token = enter(memory, self.to.call_id)
+        token = enter(memory, self.to.call_id, self.task)
         try:
             limited = self._limits.over(invoke) if self.middleware.timeouts.any else invoke
-            handled = memory.call(self.call, limited, available=self.tools)
+            handled = memory.call(self.call, limited, available=self.tools, turn=self.turn)
         finally:
             leave(token)
         return self._answer(handled)
@@ -93,10 +100,10 @@ class ToolStep:
             return self.exchange.show(await handler(request))
 
         memory = self.middleware.memory
-        token = enter(memory, self.to.call_id)
+        token = enter(memory, self.to.call_id, self.task)
         try:
             limited = self._limits.over_async(invoke) if timeouts.any else invoke
-            handled = await memory.acall(self.call, limited, available=self.tools)
+            handled = await memory.acall(self.call, limited, available=self.tools, turn=self.turn)
         finally:
             leave(token)
         return self._answer(handled)
@@ -124,10 +131,10 @@ class ToolStep:
         budget, memory = self.middleware.budget, self.middleware.memory
         if budget is None or not memory.mode.guards:
             return None
-        state: Any = self.request.state
-        asked = asked_since_request(outline(state["messages"] if isinstance(state, dict) else state.messages))
+        asked = asked_since_request(outline(messages_of(self.request.state)))
         ids = [a.call_id for a in asked]
-        before = asked[: ids.index(self.to.call_id or "")] if self.to.call_id in ids else asked
+        # The latest of its id: every turn may number its calls anew.
+        before = asked[: -1 - ids[::-1].index(self.to.call_id or "")] if self.to.call_id in ids else asked
         cost = memory.fallback_map.cost
         if budget.spent_by((a.tool for a in before), cost).allows(cost(self.to.tool)):
             return None
@@ -138,7 +145,7 @@ class ToolStep:
 
     def _answer(self, handled: Handled) -> Any:
         middleware, call_id = self.middleware, self.to.call_id or ""
-        middleware.notes.keep(handled, call_id)
+        middleware.notes.keep(handled, call_id, self.turn.name)
         if handled.outcome.ok and len(handled.trail) == 1:  # what the tool gave is the answer
             return self.exchange.original(handled)
         if not handled.outcome.ok:

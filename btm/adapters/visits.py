@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.tools import BaseTool
 
 from btm.adapters.results import Address, Exchange, answer, view
-from btm.adapters.runs import conversation_of, enter, handled_already, leave
+from btm.adapters.runs import conversation_of, enter, handled_already, leave, task_of
 from btm.adapters.wording import error_text, late_text, result_text
 from btm.driving import Handled, Reply
 from btm.failsafe import safely
 from btm.limits import Limits
 from btm.model import ToolCall
+from btm.naming import Turn
 from btm.safe import text_of
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class Visit:
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     injected: Mapping[str, Any]
+    task: str = ""
     exchange: Exchange = field(default_factory=Exchange)
     runs: int = 0
 
@@ -54,9 +56,10 @@ class Visit:
     ) -> Visit | None:
         """Return the visit, or None when this call is being handled further out, or btm itself fails."""
         call_id = kwargs.get("tool_call_id")
-        if call_id is not None and handled_already(binding.memory, call_id):
+        task = safely(task_of, kwargs.get("config")) or ""
+        if call_id is not None and handled_already(binding.memory, call_id, task):
             return None
-        return safely(cls._made, tool, binding, injected, given, args, kwargs)
+        return safely(cls._made, tool, binding, injected, given, args, kwargs, task)
 
     @classmethod
     def _made(
@@ -67,6 +70,7 @@ class Visit:
         given: Any,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
+        task: str,
     ) -> Visit:
         call_id = kwargs.get("tool_call_id")
         handed: Mapping[str, Any] = {}
@@ -78,7 +82,7 @@ class Visit:
             arguments = {k: v for k, v in given.items() if k not in injected}
         conversation = conversation_of(binding.memory, kwargs.get("config"))
         call = ToolCall(tool.name, arguments, binding.effect(tool.name), conversation, call_id or "")
-        return cls(tool, binding, call, Address(tool.name, call_id), given, args, kwargs, handed)
+        return cls(tool, binding, call, Address(tool.name, call_id), given, args, kwargs, handed, task)
 
     def run(self, runner: Runner) -> Any:
         """Make the call."""
@@ -88,10 +92,10 @@ class Visit:
             tool, given, kwargs = self._attempt(name, arguments)
             return self._shown(runner(tool, given, self.args, kwargs))
 
-        token = enter(memory, self.to.call_id)
+        token = enter(memory, self.to.call_id, self.task)
         try:
             limited = self._limits.over(invoke) if self.binding.timeouts.any else invoke
-            handled = memory.call(self.call, limited, available=self._available())
+            handled = memory.call(self.call, limited, available=self._available(), turn=Turn(self.task))
         finally:
             leave(token)
         return self._answer(handled)
@@ -104,10 +108,11 @@ class Visit:
             tool, given, kwargs = self._attempt(name, arguments)
             return self._shown(await runner(tool, given, self.args, kwargs))
 
-        token = enter(memory, self.to.call_id)
+        token = enter(memory, self.to.call_id, self.task)
         try:
             limited = self._limits.over_async(invoke) if self.binding.timeouts.any else invoke
-            handled = await memory.acall(self.call, limited, available=self._available())
+            available = self._available()
+            handled = await memory.acall(self.call, limited, available=available, turn=Turn(self.task))
         finally:
             leave(token)
         return self._answer(handled)

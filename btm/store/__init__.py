@@ -16,6 +16,9 @@ from btm.posterior import Decay, Priors
 EvidenceRow = tuple[EvidenceKey, float, float]
 """A key with its summed weights of successes and failures."""
 
+SKEW_S = 300.0
+"""Seconds that two clocks may be apart before somebody is told."""
+
 ShapeRow = tuple[str, str, str, float]
 """A learned result shape: tool, JSON path, JSON type, and in how many answers it stood so."""
 
@@ -49,10 +52,10 @@ Event = CallEvent | IncidentEvent
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What a memory starts from.
+    """What a memory starts from, as of one moment.
 
-    ``latest_at`` is when the latest attempt was made: a clock that says an earlier time is wrong, and evidence is read
-    as of then.
+    ``latest_at`` is when the latest attempt was made, or the moment of reading if that is much earlier: attempts that
+    lie ahead of the reader's clock count in ``evidence`` as made at that moment.
     """
 
     decay: Decay
@@ -64,7 +67,7 @@ class Snapshot:
     shapes: tuple[ShapeRow, ...] = ()
 
     def scale(self, now: float) -> float:
-        """What evidence is multiplied by when it is read at ``now``; a clock that was set back cannot inflate it."""
+        """What evidence is multiplied by when it is read at ``now``; a clock that is set back cannot inflate it."""
         return self.decay.scale(max(now, self.latest_at))
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from btm.empirical_bayes import fit_priors
 from btm.errors import StoreError
 from btm.posterior import Decay, Evidence, Priors
-from btm.store import EvidenceRow, FittedConversation, ShapeRow
+from btm.store import EvidenceRow, FittedConversation, ShapeRow, meta
 from btm.store.sql import SqlStore
 
 
@@ -29,7 +30,8 @@ class Merged:
 def merged(sources: Sequence[SqlStore], now: float | None = None) -> Merged:
     """Add databases up; nothing is written. Their order does not matter.
 
-    ``now`` (epoch seconds) is when priors are fitted for; without it, the latest landmark.
+    ``now`` (epoch seconds) is when priors are fitted for; without it, the latest landmark. What was dated later than
+    ``now`` counts as made then (see :mod:`btm.store.ahead`).
 
     Raises StoreError when they forget at different paces (sums under different half-lives cannot be added), or when
     two of them learned from the same conversation of a log (it would count twice).
@@ -41,11 +43,11 @@ def merged(sources: Sequence[SqlStore], now: float | None = None) -> Merged:
     fitted: dict[str, tuple[FittedConversation, SqlStore]] = {}
     any_fitted = False
     for source in sources:
-        snapshot = source.load(decay.landmark)
+        snapshot = source.load(math.inf if now is None else now)
         if snapshot.decay.half_life_s != decay.half_life_s:
             raise StoreError(
-                f"{source.where} keeps evidence with a half-life of {snapshot.decay.half_life_s} s and "
-                f"{first.where} with {decay.half_life_s} s; only like databases can be merged"
+                f"{source.where} {meta.pace(snapshot.decay.half_life_s)} and "
+                f"{first.where} {meta.pace(decay.half_life_s)}; only like databases can be merged"
             )
         # A weight 2^((t - L)/h) under the source's landmark is 2^((t - L')/h) under the merged one.
         factor = decay.weight(snapshot.decay.landmark)

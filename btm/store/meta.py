@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from numbers import Real
+from typing import Any, NamedTuple
 
 import orjson
 from sqlalchemy import Connection, select, update
@@ -25,6 +27,21 @@ def as_written(where: str) -> Iterator[None]:
         yield
     except (ValueError, TypeError, KeyError) as problem:
         raise StoreError(f"{where} holds what btm cannot read: {problem}") from problem
+
+
+def seconds(half_life_s: Any) -> float:
+    """Return a half-life as it is written. Raises TypeError for what is no number, ValueError if it is not positive."""
+    if isinstance(half_life_s, bool) or not isinstance(half_life_s, Real):
+        raise TypeError(f"half_life_s is a number of seconds, or math.inf for never, not {half_life_s!r}")
+    try:
+        seconds = float(half_life_s)
+    except OverflowError as error:
+        raise ValueError(
+            "half_life_s is beyond every number of seconds; math.inf stands for never"
+        ) from error
+    if not seconds > 0.0:
+        raise ValueError(f"half_life_s is a positive number of seconds, not {half_life_s!r}")
+    return seconds
 
 
 class Asked(NamedTuple):
@@ -56,7 +73,8 @@ def agree(connection: Connection, asked: Asked) -> Asked:
     with as_written("the database"):
         if asked.half_life_s is not None and float(stated["half_life_s"]) != asked.half_life_s:
             raise StoreError(
-                f"the database keeps evidence with a half-life of {stated['half_life_s']} s, not {asked.half_life_s!r}; "
+                f"the database {pace(float(stated['half_life_s']))} (a half-life of {stated['half_life_s']} s), and not "
+                f"as half_life_s={asked.half_life_s!r} has it; "
                 "open it without half_life_s, or fit a new database"
             )
         decay = current_decay(connection, asked.landmark)
@@ -78,6 +96,13 @@ def _state(connection: Connection, key: str, value: str) -> None:
 def decay_of(stated: dict[str, str]) -> Decay:
     """Return how evidence is forgotten."""
     return Decay(float(stated["half_life_s"]), float(stated["landmark"]))
+
+
+def pace(half_life_s: float) -> str:
+    """Return how fast a database forgets, in words."""
+    if math.isinf(half_life_s):
+        return "never forgets"
+    return f"forgets half in {half_life_s / 86_400.0:.6g} days"
 
 
 def current_decay(connection: Connection, now: float | None = None) -> Decay:

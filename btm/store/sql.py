@@ -27,6 +27,7 @@ from btm.errors import StoreError
 from btm.model import ErrorKind, EvidenceKey, Incident, IncidentState
 from btm.posterior import Counts, Decay, Priors
 from btm.store import (
+    SKEW_S,
     CallEvent,
     Event,
     EvidenceRow,
@@ -38,13 +39,14 @@ from btm.store import (
     meta,
 )
 from btm.store import schema as t
+from btm.store.ahead import as_of
+from btm.store.calls import insert_calls
 from btm.store.database import MEMORY, Database, insert_into
 from btm.store.meta import Asked, as_written
 from btm.store.rows import (
     KEY_COLUMNS,
     attempt,
     attempt_row,
-    call_row,
     evidence_row,
     incident_row,
     key_of,
@@ -61,9 +63,10 @@ RECENT_S = 1_200.0
 class SqlStore:
     """Evidence in SQLite (a path) or PostgreSQL (a URL). ``None`` keeps it in this process's memory.
 
-    ``half_life_s`` is written when the database is made; opening an existing one with another value raises
-    :class:`~btm.errors.StoreError`, since sums under one half-life cannot be read under another. ``None`` takes
-    the database's own, or fourteen days for a new one. ``now`` is the landmark of a new database.
+    ``half_life_s`` (seconds; ``math.inf``: never forgotten) is written when the database is made; opening an existing
+    one with another value raises :class:`~btm.errors.StoreError`, since sums under one half-life cannot be read under
+    another. ``None`` takes the database's own, or fourteen days for a new one. ``now`` is the landmark of a new database.
+    TypeError or ValueError for a half-life that is no positive number.
     """
 
     def __init__(
@@ -74,8 +77,8 @@ class SqlStore:
         now: float = 0.0,
         hash_key: bytes | None = None,
     ) -> None:
-        if half_life_s is not None and not half_life_s > 0.0:
-            raise ValueError(f"a half-life is positive, not {half_life_s!r}")
+        if half_life_s is not None:
+            half_life_s = meta.seconds(half_life_s)
         self._asked = Asked(half_life_s, now, hash_key or secrets.token_bytes(16))
         self._database = Database(str(where) if where is not None else MEMORY, self._prepare)
 
@@ -97,14 +100,18 @@ class SqlStore:
             stated = meta.read(connection)
             recent = select(t.calls.c.tool, t.calls.c.ended_at, t.calls.c.kind)
             recent = recent.where(t.calls.c.ended_at >= now - RECENT_S).order_by(t.calls.c.ended_at)
+            rows = self._evidence(connection)
+            decay, rows, latest_at = as_of(connection, self.where, meta.decay_of(stated), rows, now)
             return Snapshot(
-                decay=meta.decay_of(stated),
+                decay=decay,
                 priors=meta.priors_of(stated),
                 hash_key=bytes.fromhex(stated["hash_key"]),
-                evidence=tuple(self._evidence(connection)),
-                latest_at=float(connection.execute(select(func.max(t.attempts.c.at))).scalar() or 0.0),
+                evidence=tuple(rows),
+                latest_at=latest_at,
                 recent_calls=tuple(
-                    (r.tool, float(r.ended_at), r.kind is None) for r in connection.execute(recent)
+                    (r.tool, at, r.kind is None)
+                    for r in connection.execute(recent)
+                    if (at := float(r.ended_at)) <= now + SKEW_S
                 ),
                 shapes=tuple(self._shapes(connection)),
             )
@@ -156,32 +163,13 @@ class SqlStore:
 
     def write(self, events: Sequence[Event]) -> Sequence[CallEvent]:
         """Write events in one transaction; return those that were there already: they add nothing."""
-        calls = [item for item in events if isinstance(item, CallEvent)]
         with self._transaction() as connection:
-            fresh_ids = self._insert_calls(connection, calls)
-            duplicates = [item for item in calls if id(item) not in fresh_ids]
-            fresh = [item for item in calls if id(item) in fresh_ids]
-            self._write_attempts(connection, fresh)
-            kept = (e for e in events if isinstance(e, IncidentEvent) or id(e) in fresh_ids)
+            fresh, duplicates = insert_calls(connection, [e for e in events if isinstance(e, CallEvent)])
+            self._write_attempts(connection, list(fresh.values()))
+            kept = (fresh.get(id(e), e) for e in events if isinstance(e, IncidentEvent) or id(e) in fresh)
             self._upsert_incidents(connection, (i for e in kept for i in e.incidents))
-            self._add_shapes(connection, [row for e in fresh for row in e.shapes])
+            self._add_shapes(connection, [row for e in fresh.values() for row in e.shapes])
         return duplicates
-
-    def _insert_calls(self, connection: Connection, calls: Sequence[CallEvent]) -> set[int]:
-        """Insert calls that are not there yet; return the ``id()`` of each event that was inserted."""
-        if not calls:
-            return set()
-        rows = [call_row(item) for item in calls]
-        statement = insert_into(connection, t.calls).on_conflict_do_nothing()
-        written = connection.execute(statement.returning(t.calls.c.conversation, t.calls.c.call_id), rows)
-        inserted = {(row.conversation, row.call_id) for row in written}
-        fresh: set[int] = set()
-        for row, item in zip(rows, calls, strict=True):
-            identity = (row["conversation"], row["call_id"])
-            if identity in inserted:
-                inserted.discard(identity)  # a second event with this id in the same batch is a copy
-                fresh.add(id(item))
-        return fresh
 
     def _write_attempts(self, connection: Connection, events: Sequence[CallEvent]) -> None:
         rows = [attempt_row(e.call.conversation, a) for e in events for a in e.attempts]
@@ -262,7 +250,6 @@ class SqlStore:
         """Return the digests of the conversations that were fitted."""
         with self._transaction() as connection:
             return frozenset(connection.execute(select(t.fitted.c.digest)).scalars())
-
 
     def conversations(self) -> frozenset[str]:
         """Return the conversations whose calls are kept here: those that were lived through."""

@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -240,10 +241,22 @@ def test_another_half_life_is_refused(tmp_path: Path) -> None:
         SqlStore(tmp_path / "btm.db", half_life_s=60.0)
 
 
-@pytest.mark.parametrize("half_life", [0.0, -1.0, math.nan])
+@pytest.mark.parametrize("half_life", [0.0, -1, math.nan, -math.inf, 10**400, -(10**400)])
 def test_a_half_life_is_positive(half_life: float) -> None:
-    with pytest.raises(ValueError, match="positive"):
+    with pytest.raises(ValueError, match="half_life_s"):
         SqlStore(None, half_life_s=half_life)
+
+
+@pytest.mark.parametrize("half_life", [True, False, "14", "inf", b"14", [14], 14j])
+def test_a_half_life_that_is_no_number_is_refused_by_its_name(half_life: Any, tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="half_life_s is a number of seconds"):
+        SqlStore(tmp_path / "btm.db", half_life_s=half_life)
+    assert not (tmp_path / "btm.db").exists()
+
+
+def test_any_kind_of_number_will_do_for_a_half_life(tmp_path: Path) -> None:
+    SqlStore(tmp_path / "btm.db", half_life_s=Fraction(7_200, 2)).close()  # type: ignore[arg-type] # a real number
+    assert SqlStore(tmp_path / "btm.db", half_life_s=3_600).decay.half_life_s == 3_600.0
 
 
 def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
@@ -746,8 +759,10 @@ def test_merging_equals_having_learned_in_one_place(
 
 
 def test_databases_that_forget_at_another_pace_are_not_merged() -> None:
-    with pytest.raises(StoreError, match="half-life"):
-        merge_into(SqlStore(None, half_life_s=60.0), [SqlStore(None, half_life_s=61.0)])
+    with pytest.raises(
+        StoreError, match=r"forgets half in 14 days and .* never forgets; only like databases"
+    ):
+        merge_into(SqlStore(None, half_life_s=math.inf), [SqlStore(None, half_life_s=14 * 86_400.0)])
 
 
 def test_an_incident_names_the_call_that_opened_it_also_when_a_later_one_failed_too(store: SqlStore) -> None:

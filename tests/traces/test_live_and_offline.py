@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain.agents import create_agent
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.load import dumpd
 from langchain_core.messages import (
     AIMessage,
@@ -23,7 +26,7 @@ from langchain_core.messages import (
 from langchain_core.tools import BaseTool, StructuredTool
 
 from btm import ToolMemory
-from btm.adapters.langchain import wrap_tools
+from btm.adapters.langchain import BTMMiddleware, wrap_tools
 from btm.fallback import FallbackMap
 from btm.posterior import Decay
 from btm.traces.fit import fit
@@ -133,23 +136,27 @@ def _run(tool: BaseTool, call: dict[str, Any]) -> BaseMessage:
     return answer
 
 
+def opened(mode: str) -> ToolMemory:
+    times = iter(range(1_777_600_000, 1_777_700_000))
+    return ToolMemory.open(
+        fallback_map=MAP, mode=mode, half_life_s=math.inf, clock=lambda: float(next(times))
+    )
+
+
 @pytest.fixture(scope="module")
 def run() -> tuple[list[BaseMessage], dict[Any, tuple[float, float]]]:
     """A live run in observe mode: its messages, and what the memory learned from it."""
-    times = iter(range(1_777_600_000, 1_777_700_000))
-    memory = ToolMemory.open(
-        fallback_map=MAP, mode="observe", half_life_s=math.inf, clock=lambda: float(next(times))
-    )
-    shop = Shop()
-    live: dict[Any, tuple[float, float]] = {}
+    memory, shop = opened("observe"), Shop()
     with memory:
-        tools = wrap_tools(shop.tools(), memory)
+        messages = agent_loop(wrap_tools(shop.tools(), memory), shop.begin)
+        return messages, beliefs(memory)
 
-        messages = agent_loop(tools, shop.begin)
-        memory.flush()
-        for key, belief in memory.beliefs():
-            live[key] = (round(belief.worked, 9), round(belief.n - belief.worked, 9))
-    return messages, live
+
+def beliefs(memory: ToolMemory) -> dict[Any, tuple[float, float]]:
+    """What a memory has seen, by key: worked, failed."""
+    assert memory.flush()
+    found = memory.beliefs()
+    return {key: (round(b.worked, 9), round(b.n - b.worked, 9)) for key, b in found}
 
 
 FORMS: dict[str, Callable[[list[BaseMessage]], Any]] = {
@@ -177,3 +184,70 @@ def test_the_live_run_exercises_every_way_out(
 ) -> None:
     _, live = run
     assert {key.action for key in live} == {"retry", "revise", "repair", "switch", "verify", "escalate"}
+
+
+# -- ids that every turn uses anew -----------------------------------------------------------------------------------
+
+
+class Numbered(GenericFakeChatModel):
+    """A model whose server numbers the calls of each answer from 0."""
+
+    def bind_tools(self, tools: Any, **kwargs: Any) -> Numbered:  # type: ignore[override]
+        return self
+
+
+def asked(turn: tuple[Made, ...]) -> list[dict[str, Any]]:
+    return [
+        {"name": tool, "args": arguments, "id": f"call_{place}", "type": "tool_call"}
+        for place, (tool, arguments, _) in enumerate(turn)
+    ]
+
+
+def through_the_middleware(memory: ToolMemory, shop: Shop) -> list[dict[str, Any]]:
+    def answers() -> Iterator[AIMessage]:
+        for number, turn in enumerate(SCRIPT):
+            shop.begin(number)
+            yield AIMessage("", tool_calls=asked(turn))
+        yield AIMessage("A colleague will take over.")
+
+    agent = create_agent(Numbered(messages=answers()), shop.tools(), middleware=[BTMMiddleware(memory)])
+    config: Any = {"configurable": {"thread_id": "thread-1"}, "recursion_limit": 100}
+    done = agent.invoke({"messages": [HumanMessage("Cancel my order O-1, and quote me A-1.")]}, config)
+    return messages_to_dict(done["messages"])
+
+
+def through_the_bare_loop(memory: ToolMemory, shop: Shop) -> list[dict[str, Any]]:
+    functions = {tool.name: tool.func for tool in shop.tools()}  # type: ignore[attr-defined]
+    loop = memory.guard_loop(functions, conversation="thread-1")
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Cancel my order O-1, and quote me A-1."}]
+    for number, turn in enumerate(SCRIPT):
+        loop.prepare(messages)
+        calls = [
+            {
+                "id": c["id"],
+                "type": "function",
+                "function": {"name": c["name"], "arguments": json.dumps(c["args"])},
+            }
+            for c in asked(turn)
+        ]
+        messages.append({"role": "assistant", "content": None, "tool_calls": calls})
+        shop.begin(number)
+        messages += asyncio.run(loop.arun(calls))
+    return messages
+
+
+@pytest.mark.parametrize("live_run", [through_the_middleware, through_the_bare_loop])
+def test_ids_that_repeat_each_turn_teach_live_and_offline_what_unique_ones_do(
+    live_run: Callable[[ToolMemory, Shop], list[dict[str, Any]]],
+    run: tuple[list[BaseMessage], dict[Any, tuple[float, float]]],
+    tmp_path: Path,
+) -> None:
+    with opened("advise") as memory:
+        messages = live_run(memory, Shop())
+        live = beliefs(memory)
+    log = tmp_path / "run.jsonl"
+    log.write_text(json.dumps({"thread_id": "thread-1", "messages": messages}) + "\n")
+    done = fit(read_conversations([log]), MAP, decay=Decay(), now=0.0)
+    assert done.calls == sum(map(len, SCRIPT))
+    assert {key: tuple(sums) for key, sums in done.sums.items()} == live
+    assert live == run[1]

@@ -1,0 +1,74 @@
+"""Putting calls into their table: each once, and under a name that no other call has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from sqlalchemy import Connection, select
+
+from btm.naming import other_name
+from btm.store import CallEvent
+from btm.store import schema as t
+from btm.store.database import insert_into
+from btm.store.rows import call_row, name
+
+
+def insert_calls(
+    connection: Connection, calls: Sequence[CallEvent]
+) -> tuple[dict[int, CallEvent], list[CallEvent]]:
+    """Insert calls that are not there yet; return them by the ``id()`` of their events, and the others.
+
+    A call whose id was another's (an earlier process's: it had another tool or other arguments) goes by a name of
+    its own.
+    """
+    fresh: dict[int, CallEvent] = {}
+    left = _insert_new(connection, {id(item): item for item in calls}, fresh)
+    others = _renamed(left, _fingerprints(connection, left.values())) if left else {}
+    copies = left.keys() - others.keys() | _insert_new(connection, others, fresh).keys()
+    return fresh, [item for item in calls if id(item) in copies]
+
+
+def _insert_new(
+    connection: Connection, calls: dict[int, CallEvent], fresh: dict[int, CallEvent]
+) -> dict[int, CallEvent]:
+    """Insert calls whose names are not taken, and add them to ``fresh``; return those that were left."""
+    if not calls:
+        return {}
+    rows = [call_row(item) for item in calls.values()]
+    statement = insert_into(connection, t.calls).on_conflict_do_nothing()
+    written = connection.execute(statement.returning(t.calls.c.conversation, t.calls.c.call_id), rows)
+    inserted = {(row.conversation, row.call_id) for row in written}
+    left: dict[int, CallEvent] = {}
+    for row, (number, item) in zip(rows, calls.items(), strict=True):
+        identity = (row["conversation"], row["call_id"])
+        if identity in inserted:
+            inserted.discard(identity)  # a second event with this id in the same batch is no new one
+            fresh[number] = item
+        else:
+            left[number] = item
+    return left
+
+
+def _fingerprints(connection: Connection, calls: Iterable[CallEvent]) -> dict[tuple[str, str], str]:
+    """Return the fingerprints under which the names of these calls are taken."""
+    names = {(name(e.call.conversation), name(e.call.call_id)) for e in calls}
+    columns = (t.calls.c.conversation, t.calls.c.call_id, t.calls.c.fingerprint)
+    found: dict[tuple[str, str], str] = {}
+    for conversation in {c for c, _ in names}:
+        ids = [i for c, i in names if c == conversation]
+        where = (t.calls.c.conversation == conversation) & t.calls.c.call_id.in_(ids)
+        found |= {(r[0], r[1]): r[2] for r in connection.execute(select(*columns).where(where))}
+    return found
+
+
+def _renamed(calls: dict[int, CallEvent], taken: dict[tuple[str, str], str]) -> dict[int, CallEvent]:
+    """Return the calls that are others than those whose names they came with, under names of their own."""
+    found: dict[int, CallEvent] = {}
+    for number, item in calls.items():
+        call = item.call
+        if taken[name(call.conversation), name(call.call_id)] != item.fingerprint:
+            call_id = other_name(call.call_id, item.fingerprint)
+            attempts = tuple(replace(a, call_id=call_id) for a in item.attempts)
+            found[number] = item._replace(call=replace(call, call_id=call_id), attempts=attempts)
+    return found
