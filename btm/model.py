@@ -132,8 +132,8 @@ class Mode(StrEnum):
 class ToolCall:
     """One call that an agent made.
 
-    ``call_id`` is the framework's id where it gave one: a call that comes again with the same id in the same
-    conversation is the same call, and counts once.
+    ``call_id`` is the framework's id where it gave one: the same call (tool and arguments) that comes again with the
+    same id in the same conversation counts once, unless another answer of the model is known to have asked for it.
     """
 
     tool: str

@@ -33,15 +33,21 @@ def unwrap(result: Any) -> ToolResult:
     if isinstance(result, Mapping):
         return ToolResult(result) if is_bare(result) else _unwrap_mapping(result)
     content = attribute(result, "content")
-    if content is None or attribute(result, "status_code") is not None:  # an HTTP response has a content, too
+    if content is None:
+        return ToolResult(result)
+    # LangChain's messages first: looking for what a pydantic model does not have is slow.
+    if attribute(result, "tool_call_id") is not None:
+        status = attribute(result, "status")
+        return ToolResult(content, status == "error" if isinstance(status, str) else None)
+    if attribute(result, "status_code") is not None:  # an HTTP response has a content, too
         return ToolResult(result)
     flag = attribute(result, "isError")
     flag = attribute(result, "is_error") if not isinstance(flag, bool) else flag
     if isinstance(flag, bool):
         structured = field(result, "structuredContent", "structured_content")
         return ToolResult(content if flag or structured is None else structured, flag)
-    status = attribute(result, "status")
-    if attribute(result, "tool_call_id") is not None or attribute(result, "type") == "tool":
+    if attribute(result, "type") == "tool":
+        status = attribute(result, "status")
         return ToolResult(content, status == "error" if isinstance(status, str) else None)
     return ToolResult(result)
 

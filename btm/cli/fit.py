@@ -123,9 +123,11 @@ def _opened(database: str | None, half_life_days: float | None, now: float) -> S
 
 def _write(store: SqlStore, done: Fit, before: frozenset[str]) -> None:
     """Add what was learned, and the priors it leads to, in one transaction."""
-    evidence = Evidence(store.evidence())
-    for key, successes, failures in done.rows():
-        evidence.add(key, successes, failures)
-    evidence.rescale(store.decay.scale(time.time()))  # pooling is fitted to what the evidence weighs now
+    now = time.time()
+    held, evidence = store.load(now), Evidence()
+    # Pooling is fitted to what the evidence weighs now.
+    for rows, scale in ((held.evidence, held.scale(now)), (done.rows(), store.decay.scale(now))):
+        for key, successes, failures in rows:
+            evidence.add(key, successes * scale, failures * scale)
     new = (fitted for fitted in done.fitted if fitted.digest not in before)
     store.add_learned(done.rows(), fitted=new, priors=fit_priors(evidence))

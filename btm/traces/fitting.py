@@ -58,7 +58,8 @@ class _Part(NamedTuple):
         if not self.reader:
             return put_in_order(self.conversations)
         items = named_reader(self.reader).read(Excerpt(self.log, self.pieces))
-        return cast("Iterator[Conversation | Skipped]", items)  # records that lie apart are whole conversations
+        # Records that lie apart are whole conversations.
+        return cast("Iterator[Conversation | Skipped]", items)
 
 
 @dataclass(frozen=True)

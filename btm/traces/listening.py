@@ -78,7 +78,7 @@ class Listener:
         unanswered = 0
         first_failure = -1
         stated = conversation.format == EVENTS  # what the live path took a tool's effect to be
-        seen: dict[str, ToolCall] = {}
+        seen: dict[str, list[ToolCall]] = {}
         for batch in conversation.batches:
             turn: list[Heard] = []
             for recorded in batch:
@@ -86,7 +86,7 @@ class Listener:
                     unanswered += 1
                     continue
                 call = self._call(recorded.call, name, started, stated=stated)
-                if call.call_id and _is_replay(call, seen.setdefault(call.call_id, call)):
+                if call.call_id and _is_replay(call, seen.setdefault(call.call_id, [])):
                     continue
                 outcome = self._outcome(call, recorded)
                 turn.append((call, outcome, recorded))
@@ -169,12 +169,17 @@ class Listener:
         return tuple(attempts), tuple(closed)
 
 
-def _is_replay(call: ToolCall, earlier: ToolCall) -> bool:
+def _is_replay(call: ToolCall, earlier: list[ToolCall]) -> bool:
     """Whether this call was told before: a resumed or replayed call with the same id counts once.
 
-    Some logs number the calls of every turn from 0, so the same id with other arguments is another call.
+    ``earlier`` are the other calls with its id, to which it is added: some logs number the calls of every turn from 0,
+    so the same id with other arguments is another call.
     """
-    return earlier is not call and earlier.tool == call.tool and earlier.arguments == call.arguments
+    for other in earlier:
+        if other.tool == call.tool and other.arguments == call.arguments:
+            return True
+    earlier.append(call)
+    return False
 
 
 def _stands_alone(text: str, arguments: Mapping[str, Any]) -> bool:

@@ -5,6 +5,7 @@ The only module of the measurement that imports ``langchain`` and ``langchain_op
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -163,10 +164,9 @@ class _Unaided(AgentMiddleware[Any, Any, Any]):
 
 
 def _ends_in_error(messages: Sequence[AnyMessage]) -> bool:
-    answered = set(history.last_answers(messages))
-    return any(
-        isinstance(m, ToolMessage) and m.tool_call_id in answered and m.status == "error" for m in messages
-    )
+    """Whether a call failed among those whose results end the list."""
+    results = itertools.takewhile(lambda m: isinstance(m, ToolMessage), reversed(messages))
+    return any(isinstance(m, ToolMessage) and m.status == "error" for m in results)
 
 
 def talk(
