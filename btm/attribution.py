@@ -98,9 +98,8 @@ def matched(note: OpenIncident, ticket: Ticket, ok: bool, relations: Relations) 
     stand_in = relations.stands_in(incident.call, call)
     if stand_in is not None:
         if ok and not stand_in.complete:
-            return (
-                None  # the first of two calls in a row only counts when it fails: then the substitute failed
-            )
+            # The first of two calls in a row only counts when it fails: then the substitute failed.
+            return None
         return Match(Action.SWITCH, stand_in.target, unsure=stand_in.underway)
     if relations.repairs(incident.call, call):
         return None if ok else Match(Action.REPAIR, call.tool)

@@ -86,7 +86,7 @@ class Planner:
         worth = [step for step in weighed if step.worth_trying]
         left = list(self._left_above(incident, above, believe))
         verdicts = self.policies.judge(_situation(incident, options, [*worth, *(step for step, _ in left)]))
-        forbidden = frozenset(action for verdict in verdicts for action in verdict.forbid)
+        forbidden = _forbidden(verdicts)
         order = _order(verdicts)
         ranked = [(order(step), step) for step in worth if step.action not in forbidden]
         ranked += [(rank, step) for step, rank in left]
@@ -120,7 +120,7 @@ class Planner:
             weighed = [replace(self._weigh(step, other, believe, options), above=other) for step in possible]
             worth = [step for step in weighed if step.worth_trying]
             verdicts = self.policies.judge(_situation(other, options, worth))
-            forbidden = frozenset(action for verdict in verdicts for action in verdict.forbid)
+            forbidden = _forbidden(verdicts)
             order = _order(verdicts)
             yield from ((step, order(step)) for step in worth if step.action not in forbidden)
             below.add(other.tool)
@@ -199,6 +199,10 @@ def _situation(incident: Incident, options: Options, worth: Sequence[Step]) -> S
         escalation_tool=options.escalation_tool,
         untried=untried,
     )
+
+
+def _forbidden(verdicts: Sequence[Verdict]) -> frozenset[Action]:
+    return frozenset(action for verdict in verdicts for action in verdict.forbid)
 
 
 def _order(verdicts: Sequence[Verdict]) -> Callable[[Step], Rank]:

@@ -23,7 +23,7 @@ class Form(NamedTuple):
     weekday: bool
 
 
-_FIELDS = 200
+FIELDS = 200
 """Fields of one mapping that are looked at."""
 
 # Emptied when full, so that keys that are data cannot grow it without end.
@@ -48,7 +48,7 @@ def form_of(body: Mapping[Any, Any]) -> Form:
 
 
 def _worked_out(body: Mapping[Any, Any]) -> Form:
-    signs = tuple((role, name) for name in islice(body, _FIELDS) if (role := role_of(name)) is not None)
+    signs = tuple((role, name) for name in islice(body, FIELDS) if (role := role_of(name)) is not None)
     roles = [role for role, _ in signs]
     return Form(
         signs,

@@ -9,14 +9,13 @@ from typing import Any
 from btm.classify import arithmetic, emptiness, expected, partial, plausible, stale, sums
 from btm.classify.expectations import Expectations
 from btm.classify.finding import Finding
-from btm.classify.forms import Form, form_of
+from btm.classify.forms import FIELDS, Form, form_of
 from btm.classify.shape import ShapeProfile
 from btm.model import ToolCall
 
 _NODES, _DEPTH = 60, 4
 """Mappings that are looked into, and how deep: what marks an answer stands near its top."""
 
-_FIELDS = 200
 _LIST_HEAD = 8
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 
@@ -85,7 +84,7 @@ def _in_structure(value: Any, call: ToolCall, now: float | None) -> Finding | No
 def _members(node: Mapping[Any, Any]) -> list[Any]:
     """Return what a mapping holds that may hold something in turn."""
     members: list[Any] = []
-    for value in node.values() if len(node) <= _FIELDS else islice(node.values(), _FIELDS):
+    for value in node.values() if len(node) <= FIELDS else islice(node.values(), FIELDS):
         kind = type(value)
         if kind is dict:
             members.append(value)

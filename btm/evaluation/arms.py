@@ -6,7 +6,7 @@ nothing from one episode to the next; the arms with btm are in ``memory_arms``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -146,14 +146,14 @@ def plain_arm(name: str) -> Arm:
     return _PLAIN[name](name)
 
 
-def check_arms(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the names, each once. Raises EvaluationError that gives the nearest name for an unknown one."""
+def check_arms(names: Iterable[str], arms: Collection[str] = ARMS) -> tuple[str, ...]:
+    """Return the names, each once. Raises EvaluationError that gives the nearest name for one that is not in ``arms``."""
     found = tuple(dict.fromkeys(names))
     for name in found:
-        if name not in ARMS:
-            close = nearest(name, ARMS)
+        if name not in arms:
+            close = nearest(name, arms)
             hint = f"; did you mean {close!r}?" if close else ""
-            raise EvaluationError(f"there is no arm {name!r}: expected some of {', '.join(ARMS)}{hint}")
+            raise EvaluationError(f"there is no arm {name!r}: expected some of {', '.join(arms)}{hint}")
     if not found:
-        raise EvaluationError(f"no arm is named: expected some of {', '.join(ARMS)}")
+        raise EvaluationError(f"no arm is named: expected some of {', '.join(arms)}")
     return found

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from btm.adapters.wording import Placement
-from btm.errors import EvaluationError, nearest
+from btm.evaluation import arms
 
 NONE, NEUTRAL, NEUTRAL_CALL = "none", "neutral", "neutral_call"
 
@@ -38,11 +38,5 @@ def placement_of(arm: str) -> Placement | None:
 
 def check_arms(names: tuple[str, ...]) -> tuple[str, ...]:
     """Return the arms without doubles, in the order of ``ARMS``; raises EvaluationError for an unknown name."""
-    for name in names:
-        if name not in ARMS:
-            close = nearest(name, ARMS)
-            hint = f"; did you mean {close!r}?" if close else ""
-            raise EvaluationError(f"there is no arm {name!r}: expected some of {', '.join(ARMS)}{hint}")
-    if not names:
-        raise EvaluationError(f"no arm is named: expected some of {', '.join(ARMS)}")
-    return tuple(arm for arm in ARMS if arm in names)
+    known = arms.check_arms(names, ARMS)
+    return tuple(arm for arm in ARMS if arm in known)
