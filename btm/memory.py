@@ -11,33 +11,30 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
+from typing import Any, ParamSpec, Self, TypeVar
 
-from btm import naming
 from btm.classify.ambiguity import is_ambiguous
 from btm.classify.finding import Finding
-from btm.clocks import SteadyClock
-from btm.context import DEFAULT_BUDGET, Format, render
-from btm.credit import BeliefModel
-from btm.driving import AsyncInvoker, Handled, Invoker, Reply, Steps, adrive, drive
-from btm.effects import guess_effect
-from btm.failsafe import safely
 from btm.fallback import FallbackMap
-from btm.ledger import Begun, Ledger
+from btm.learning.posterior import BetaPosterior, flat, pooled, unlearned
 from btm.model import Effect, ErrorKind, EvidenceKey, Family, Incident, Mode, Outcome, ToolCall
-from btm.naming import NO_TURN, Names, Turn
-from btm.plan import RecoveryContext
-from btm.planner import Planner, Settings
-from btm.policy import Policies
-from btm.posterior import BetaPosterior, flat, pooled, unlearned
-from btm.recovery import Recovery
+from btm.planning.context import DEFAULT_BUDGET, Format, render
+from btm.planning.plan import RecoveryContext
+from btm.planning.planner import Planner, Settings
+from btm.planning.policy import Policies
+from btm.runtime.call_handler import Recovery
+from btm.runtime.drivers import AsyncInvoker, Handled, Invoker, Reply, Steps, adrive, drive
+from btm.runtime.evidence import BeliefModel
+from btm.runtime.plain_functions import WrappedFunctions
+from btm.runtime.state import Begun, Ledger
 from btm.store import CallEvent, Store
 from btm.store.sql import SqlStore
 from btm.store.writer import WriteBehind
-from btm.wrapping import WrappedFunctions
-
-if TYPE_CHECKING:
-    from btm.adapters.chat_completions import ChatLoop
+from btm.support import call_ids
+from btm.support.call_ids import NO_TURN, Names, Turn
+from btm.support.clocks import SteadyClock
+from btm.support.effects import guess_effect
+from btm.support.failsafe import safely
 
 BELIEFS: Mapping[str, BeliefModel] = {"pooled": pooled, "flat": flat, "none": unlearned}
 """How evidence becomes belief: pooled over levels, Beta(1,1) a key, or not at all (rules only)."""
@@ -53,7 +50,7 @@ class ToolMemory:
 
     ``beliefs`` is ``"pooled"``, or one of the baselines ``"flat"`` and ``"none"``; ``settings`` are the planner's
     weights; ``explore`` a generator for Thompson draws (off without one). ``clock`` gives epoch seconds (one that fails
-    is put up with: :class:`~btm.clocks.SteadyClock`), ``sleep`` and ``asleep`` wait, ``rng`` spreads waits and names
+    is put up with: :class:`~btm.support.clocks.SteadyClock`), ``sleep`` and ``asleep`` wait, ``rng`` spreads waits and names
     runs: all for tests and simulations. ``budget_tokens`` and ``form`` are those of contexts. ``store_arguments`` keeps
     arguments as (redacted) text beside their hash. ``learn_shapes`` learns what each tool's good results look like and
     calls an answer that lacks an all but certain field partial data or schema drift; it walks every result, so it is
@@ -212,7 +209,7 @@ class ToolMemory:
         """Return a tool's effect: the stated one, the map's, or a guess from its name (a write unless it reads)."""
         return stated or self.fallback_map.effect(tool) or guess_effect(tool)
 
-    # -- plain functions and bare loops -------------------------------------------------------------------------------
+    # -- plain functions -------------------------------------------------------------------------------
 
     def wrap(
         self,
@@ -235,23 +232,13 @@ class ToolMemory:
         stated = Effect(effect) if effect is not None else None
         return self._functions.wrap(function, name=name, effect=stated, timeout_s=timeout_s)
 
-    def guard_loop(self, tools: Any, **options: Any) -> ChatLoop:
-        """Return a :class:`~btm.adapters.chat_completions.ChatLoop`: btm for a bare chat-completions loop.
-
-        ``tools`` are functions, by name or as a list; ``options`` are those of the loop (``conversation``, ...).
-        """
-        # An adapter, so it is imported here and not above: the core knows none.
-        from btm.adapters.chat_completions import ChatLoop  # noqa: PLC0415
-
-        return ChatLoop(self, tools, **options)
-
     # -- conversations ----------------------------------------------------------------------------------------------
 
     @contextmanager
     def conversation(self, name: str) -> Iterator[None]:
         """Name the conversation of the calls made inside (in this thread or task); ends it on leaving."""
         try:
-            with naming.conversation(name):
+            with call_ids.conversation(name):
                 yield
         finally:
             self.end(name)
@@ -259,7 +246,7 @@ class ToolMemory:
     @property
     def current_conversation(self) -> str:
         """The conversation named by :meth:`conversation` in this thread or task, or ``""``."""
-        return naming.current_conversation()
+        return call_ids.current_conversation()
 
     def end(self, conversation: str) -> None:
         """End a conversation: open incidents are abandoned, and nothing is learned about what was not tried."""

@@ -8,6 +8,7 @@ from orders import MAP, PLAN, REQUEST, find_user, get_order, list_orders
 from scripted_model import ScriptedClient
 
 from btm import ToolMemory
+from btm.adapters.chat_completions import ChatLoop
 
 client: Any = ScriptedClient(PLAN)
 # For a real model replace the line above, for example by: client = openai.OpenAI()
@@ -23,7 +24,7 @@ SPECS = [spec("find_user", "email"), spec("get_order", "order_id"), spec("list_o
 
 with (
     ToolMemory.open(fallback_map=MAP, mode="advise") as memory,
-    memory.guard_loop([find_user, get_order, list_orders]) as loop,
+    ChatLoop(memory, [find_user, get_order, list_orders]) as loop,
 ):
     messages: list[Any] = [{"role": "user", "content": REQUEST}]
     while True:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from core_kit import Clock
 
-from btm import failsafe
+from btm.support import failsafe
 
 
 @pytest.fixture(autouse=True)

@@ -16,12 +16,12 @@ import pytest
 from core_kit import MAP, NO_MAP, Clock, Tools, call, key, known, memory_of, raising, recounted, stored
 
 from btm import ToolMemory
-from btm import ledger as ledger_module
-from btm.context import Format
-from btm.driving import Reply
 from btm.errors import FallbackMapError, PolicyError, RefusedCallError, StoreError
 from btm.model import SUCCESS, Action, Effect, ErrorKind, Mode, Outcome, ToolCall
-from btm.policy import Policies
+from btm.planning.context import Format
+from btm.planning.policy import Policies
+from btm.runtime import state
+from btm.runtime.drivers import Reply
 
 SLOW = TimeoutError("timed out")
 RETRY = key("get_order", "timeout", "retry")
@@ -427,8 +427,8 @@ async def test_two_hundred_calls_at_once_are_each_handled(mode: str) -> None:
 
 
 def test_memory_is_bounded_over_a_hundred_thousand_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ledger_module, "MAX_CONVERSATIONS", 50)
-    monkeypatch.setattr("btm.outcomes.classify", _quick_classifier)
+    monkeypatch.setattr(state, "MAX_CONVERSATIONS", 50)
+    monkeypatch.setattr("btm.runtime.outcomes.classify", _quick_classifier)
     memory = memory_of(fallback_map=MAP)
     ledger = memory._ledger
     ledger._emit = lambda event: None  # the database is allowed to grow
@@ -452,7 +452,7 @@ def _quick_classifier(made: ToolCall, *, error: Exception | None = None, **_: An
 
 
 def test_a_very_long_conversation_is_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("btm.outcomes.classify", _quick_classifier)
+    monkeypatch.setattr("btm.runtime.outcomes.classify", _quick_classifier)
     memory = memory_of()
     ledger = memory._ledger
     ledger._emit = lambda event: None
@@ -466,7 +466,7 @@ def test_a_very_long_conversation_is_bounded_too(monkeypatch: pytest.MonkeyPatch
 
 
 def test_an_evicted_conversation_writes_its_abandoned_incidents(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ledger_module, "MAX_CONVERSATIONS", 5)
+    monkeypatch.setattr(state, "MAX_CONVERSATIONS", 5)
     with memory_of() as memory:
         for n in range(12):
             memory.call(call("get_order", f"talk{n}", "c1", order_id="o1"), failing)

@@ -2,7 +2,7 @@
 
 ::
 
-    loop = memory.guard_loop([get_order, list_orders], conversation="c1")
+    loop = ChatLoop(memory, [get_order, list_orders], conversation="c1")
     while True:
         reply = client.chat.completions.create(model=..., tools=..., messages=loop.prepare(messages))
         message = reply.choices[0].message
@@ -41,14 +41,14 @@ from btm.adapters.wording import (
     result_text,
     unreadable_error,
 )
-from btm.driving import Handled, Reply
-from btm.failsafe import safely
-from btm.functions import apply, is_async
-from btm.limits import Limits, Timeouts, in_own_thread
 from btm.memory import ToolMemory
 from btm.model import ToolCall
-from btm.naming import Turn
-from btm.safe import tool_name
+from btm.runtime.drivers import Handled, Reply
+from btm.runtime.timeouts import Limits, Timeouts, in_own_thread
+from btm.support.call_ids import Turn
+from btm.support.failsafe import safely
+from btm.support.function_arguments import apply, is_async
+from btm.support.untrusted import tool_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class _Asked:
 
 
 class ChatLoop:
-    """One conversation's tools and requests. Made by :meth:`btm.ToolMemory.guard_loop`.
+    """One conversation's tools and requests. It takes them through ``memory``.
 
     ``tools`` are functions (sync or async), by name or as a list. ``timeouts`` are seconds by tool name, before those
     of the fallback map. ``budget`` is told to the model before it is spent, and in guard and act mode kept.

@@ -7,7 +7,7 @@ from typing import Any
 
 from btm.adapters.outline import Asked, Entry, gaps, strays
 from btm.adapters.wording import LOST, longer
-from btm.context import STANDING_RULES
+from btm.planning.context import STANDING_RULES
 
 
 def field(value: Any, name: str) -> Any:

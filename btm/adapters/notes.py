@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 
 from btm.adapters.outline import Answer
-from btm.driving import Handled
+from btm.runtime.drivers import Handled
 
 _MAX_CONTEXTS = 4_096
 _MAX_CONVERSATIONS = 2_000

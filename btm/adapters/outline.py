@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
-from btm.naming import Turn
+from btm.support.call_ids import Turn
 
 Role = Literal["system", "user", "assistant", "tool"]
 

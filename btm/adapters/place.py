@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from btm.adapters.outline import Answer, Entry, last_answers, turn_of
-from btm.naming import NO_TURN, Turn
+from btm.support.call_ids import NO_TURN, Turn
 
 
 class Place:

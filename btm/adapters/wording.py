@@ -13,10 +13,10 @@ from typing import Any
 
 import orjson
 
-from btm.context import call_text, instruction, quoted
-from btm.driving import Handled
 from btm.model import Action
-from btm.safe import bounded_json, cut, harmless, text_of, tool_name
+from btm.planning.context import call_text, instruction, quoted
+from btm.runtime.drivers import Handled
+from btm.support.untrusted import bounded_json, cut, harmless, text_of, tool_name
 
 MAX_CONTEXTS = 4
 """Recovery contexts in one note, at most: of more parallel failures the latest are told."""
@@ -30,7 +30,7 @@ _OUR_TAG = re.compile(r"<(?=\s*/?\s*recovery\b)", re.IGNORECASE)
 
 _CALL = 'Make the call that stands after "next:" above now.'
 _NO_CALL = 'Do what stands after "next:" above now.'
-# The one instruction that is no call, in any of the formats (btm.context.instruction for ABANDON).
+# The one instruction that is no call, in any of the formats (btm.planning.context.instruction for ABANDON).
 _STOPS = re.compile(r'next(?:: |\*\*: |":\[")stop calling ')
 
 LOST = (

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from btm import safe
 from btm.classify import body_keys as keys
 from btm.classify import numbers, plain, retry_after, texts
 from btm.classify.codes import of_json_rpc
@@ -16,6 +15,7 @@ from btm.classify.reading import field
 from btm.classify.telling import is_quiet, tells_failure
 from btm.model import ErrorKind as K
 from btm.model import ToolCall
+from btm.support import untrusted
 
 _MOST_BLOCKS, _MOST_TEXT = 50, 4_000
 _BLOCK_TYPES = frozenset({"text", "image", "audio", "resource", "resource_link", "json"})
@@ -36,7 +36,7 @@ def of_mapping(
         return _of_command(body, exit_code, call)
     rpc = body.get("error")
     if isinstance(rpc, Mapping) and type(rpc.get("code")) is int and rpc["code"] < -31_000:
-        said = texts.of_error_text(safe.text_of(rpc.get("message"), 1_000))
+        said = texts.of_error_text(untrusted.text_of(rpc.get("message"), 1_000))
         return surest((said, of_json_rpc(rpc["code"]))) or unexplained("json-rpc")
     if not failed and not tells_failure(body, call):
         return None
@@ -63,7 +63,7 @@ def of_failed_value(value: Any, call: ToolCall, now: float | None = None) -> Fin
     if isinstance(value, list | tuple):
         text = content_text(value)
         return of_failed_value(text, call, now) if text else unexplained("flag")
-    return texts.of_error_text(safe.text_of(value, 2_000)) or unexplained("flag")
+    return texts.of_error_text(untrusted.text_of(value, 2_000)) or unexplained("flag")
 
 
 def content_text(blocks: Any) -> str:
@@ -95,7 +95,7 @@ def _of_command(body: Mapping[str, Any], code: int, call: ToolCall) -> Finding |
     """The outcome of a command: its exit code beside what it wrote."""
     if code == 0:
         return None  # warnings on stderr are no failure
-    err = safe.text_of(field(body, "stderr", "error") or "", 2_000).strip()
+    err = untrusted.text_of(field(body, "stderr", "error") or "", 2_000).strip()
     out = _end(field(body, "stdout", "output", "result")).strip()
     said = texts.of_error_text(err or out) if err or out else None
     found = surest((numbers.of_exit_code(code), said))
@@ -105,7 +105,7 @@ def _of_command(body: Mapping[str, Any], code: int, call: ToolCall) -> Finding |
         code == 1
         and not err
         and not out
-        and _LOOKS_FOR.search(call.tool[:80] + safe.text_of(call.arguments, 500))
+        and _LOOKS_FOR.search(call.tool[:80] + untrusted.text_of(call.arguments, 500))
     ):
         return Finding(K.EMPTY_RESULT, "exit:1", "exit code 1 without any output: nothing matched", WEAK)
     reason = f"exit code {code} without a known reason"
@@ -113,4 +113,4 @@ def _of_command(body: Mapping[str, Any], code: int, call: ToolCall) -> Finding |
 
 
 def _end(value: Any) -> str:
-    return value[-600:] if isinstance(value, str) else safe.text_of(value or "", 600)
+    return value[-600:] if isinstance(value, str) else untrusted.text_of(value or "", 600)

@@ -10,7 +10,6 @@ from typing import Any
 
 import orjson
 
-from btm import safe
 from btm.classify import bodies, exceptions, frameworks, hints, markup, plain, silent
 from btm.classify.ambiguity import is_ambiguous
 from btm.classify.expectations import ErrorRule, Expectations
@@ -18,6 +17,7 @@ from btm.classify.finding import NONE, Finding
 from btm.classify.shape import ShapeProfile
 from btm.classify.telling import is_quiet
 from btm.model import SUCCESS, Effect, ErrorKind, Family, Outcome, ToolCall
+from btm.support import untrusted
 
 UserRule = ErrorRule | Callable[[ToolCall, Any, BaseException | None], Outcome | ErrorKind | None]
 _log = logging.getLogger("btm")
@@ -184,10 +184,10 @@ def _parsed(text: str) -> Any:
 
 
 def _outcome(found: Finding, call: ToolCall, value: Any = None) -> Outcome:
-    detail = found.detail or (safe.text_of(value, 600) if value is not None else "")
+    detail = found.detail or (untrusted.text_of(value, 600) if value is not None else "")
     return Outcome(
         kind=found.kind,
-        detail=safe.redact(_BOILERPLATE.sub("", detail, 3) if "For " in detail else detail),
+        detail=untrusted.redact(_BOILERPLATE.sub("", detail, 3) if "For " in detail else detail),
         status_code=found.status_code,
         retry_after_s=found.retry_after_s,
         silent=found.kind.family is Family.SILENT or found.rule.startswith("shape:"),
@@ -201,7 +201,7 @@ def _outcome(found: Finding, call: ToolCall, value: Any = None) -> Outcome:
 @lru_cache(maxsize=1_024)
 def _clean(reason: str) -> str:
     # Reasons are few; those that name a field or a code of the answer hold untrusted text.
-    return safe.redact(reason, 200)
+    return untrusted.redact(reason, 200)
 
 
 def _with_history(found: Finding, history: Sequence[Outcome] | None) -> Finding:
@@ -225,7 +225,7 @@ def _by_rules(
     for rule in rules:
         if isinstance(rule, ErrorRule):
             if text is None:
-                text = safe.text_of(value if error is None else error, 4_000)
+                text = untrusted.text_of(value if error is None else error, 4_000)
             pattern = _compiled(rule.match)
             if pattern is not None and pattern.search(text):
                 return _outcome(
@@ -249,7 +249,7 @@ def _by_rules(
         if isinstance(said, Outcome):
             return said
         if isinstance(said, ErrorKind):
-            detail = safe.text_of(value if error is None else error, 600)
+            detail = untrusted.text_of(value if error is None else error, 600)
             name = getattr(rule, "__name__", "callable")
             return _outcome(
                 Finding(said, f"user:{name}", "a rule of the user's own said so", 1.0, detail=detail), call

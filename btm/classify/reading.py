@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from btm import safe
 from btm.classify.finding import names
+from btm.support import untrusted
 
 TEXT_LIMIT = 4_000
 """Characters of an error's text that are looked at, at most."""
@@ -47,7 +47,7 @@ def message(error: BaseException) -> str:
         only = arguments[0]
         if type(error).__str__ is BaseException.__str__ or len(only) > TEXT_LIMIT:
             return ends(only)
-    return safe.text_of(error, TEXT_LIMIT)
+    return untrusted.text_of(error, TEXT_LIMIT)
 
 
 def ends(text: str) -> str:

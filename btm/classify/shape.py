@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from btm.classify.jsonwalk import ANY_KEY, MAX_KEYS, MAX_PATHS, OBJECT, parent_of, shares
 from btm.model import ErrorKind
-from btm.safe import redact
+from btm.support.untrusted import redact
 
 MIN_EVIDENCE = 20.0
 THRESHOLD = 0.9

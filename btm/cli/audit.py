@@ -13,9 +13,9 @@ from btm.cli.logs import print_skipped, read_logs, skipped_rows
 from btm.cli.options import FORMAT, JSON, LOGS, STRICT, map_option
 from btm.cli.output import FOUND, console, counted, emit_json, listed, paragraph, table
 from btm.fallback import FallbackMap
-from btm.traces.audit import Audit, Audited, Label, annotate
-from btm.traces.conversation import Skipped
-from btm.traces.listening import Listener
+from btm.logs.audit import Audit, Audited, Label, annotate
+from btm.logs.conversation import Skipped
+from btm.logs.listening import Listener
 
 _WORST = 10
 _SHOWN = 4

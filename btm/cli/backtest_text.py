@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from btm.cli.output import console, counted, paragraph, percent, table
-from btm.evaluation.backtest import Backtest, Tally
+from btm.lab.backtest import Backtest, Tally
 
 
 def backtest_document(done: Backtest) -> dict[str, Any]:

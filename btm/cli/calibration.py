@@ -15,11 +15,11 @@ from btm.cli.options import FORMAT, JSON, LOGS, POLICIES, map_option
 from btm.cli.output import FOUND, check_writable, emit_json, fail
 
 if TYPE_CHECKING:
-    from btm.evaluation.backtest import Backtest
-    from btm.evaluation.calibration import Calibration, Parts
     from btm.fallback import FallbackMap
-    from btm.policy import Policies
-    from btm.traces.conversation import Conversation, Skipped
+    from btm.lab.backtest import Backtest
+    from btm.lab.calibration import Calibration, Parts
+    from btm.logs.conversation import Conversation, Skipped
+    from btm.planning.policy import Policies
 
 
 def _log_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -78,7 +78,7 @@ def backtest(policies: str, **options: Any) -> None:
     """
     from btm.cli.backtest_text import backtest_document, show_backtest  # noqa: PLC0415 - only this command needs it
     from btm.cli.calibration_text import calibration_document, show_calibration  # noqa: PLC0415
-    from btm.policy import Policies  # noqa: PLC0415
+    from btm.planning.policy import Policies  # noqa: PLC0415
 
     asked = _Asked(**options)
     if "-" in asked.logs:
@@ -121,7 +121,7 @@ class _Asked:
 
     @cached_property
     def cut_up(self) -> Parts:
-        from btm.evaluation.calibration import cut, lessons  # noqa: PLC0415
+        from btm.lab.calibration import cut, lessons  # noqa: PLC0415
 
         with self._read(self.skipped) as conversations:
             return cut(lessons(conversations, self.fallback_map), self.parts)
@@ -132,8 +132,8 @@ class _Asked:
         return read_logs(self.logs, skipped, form=self.form, quiet=self.as_json)
 
     def calibrate(self) -> Calibration:
-        from btm.evaluation.calibration import calibrate  # noqa: PLC0415
-        from btm.evaluation.reliability import draw  # noqa: PLC0415
+        from btm.lab.calibration import calibrate  # noqa: PLC0415
+        from btm.lab.reliability import draw  # noqa: PLC0415
 
         found = calibrate(self.cut_up, seed=self.seed)
         if self.out is not None:
@@ -142,7 +142,7 @@ class _Asked:
         return found
 
     def backtest(self, policies: Policies) -> Backtest:
-        from btm.evaluation.backtest import backtest as walk  # noqa: PLC0415
+        from btm.lab.backtest import backtest as walk  # noqa: PLC0415
 
         cut_up = self.cut_up
         with self._read([]) as conversations:

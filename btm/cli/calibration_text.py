@@ -11,11 +11,11 @@ from rich.table import Table
 from btm.cli.bars import interval_bar
 from btm.cli.logs import print_skipped, skipped_rows
 from btm.cli.output import console, counted, paragraph, percent, table
-from btm.evaluation.calibration import Calibration, Group
-from btm.evaluation.forecasts import Method
-from btm.evaluation.intervals import Interval
-from btm.evaluation.reliability import Bin, bins, calibration_error
-from btm.traces.conversation import Skipped
+from btm.lab.calibration import Calibration, Group
+from btm.lab.forecasts import Method
+from btm.lab.intervals import Interval
+from btm.lab.reliability import Bin, bins, calibration_error
+from btm.logs.conversation import Skipped
 
 _NAMES = {
     Method.POOLED: "btm (pooled)",

@@ -19,7 +19,7 @@ from btm.classify.rows import classify_row
 from btm.cli.options import JSON
 from btm.cli.output import console, counted, emit_json, fail, paragraph, table
 from btm.model import Outcome, ToolCall
-from btm.safe import printable
+from btm.support.untrusted import printable
 
 _WIDE = 110  # columns that a table with family and rule needs
 

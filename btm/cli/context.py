@@ -12,13 +12,13 @@ import orjson
 from btm.cli.database import open_existing
 from btm.cli.options import POLICIES, kind_option, map_option
 from btm.cli.output import emit_json, fail, remark
-from btm.context import DEFAULT_BUDGET, Format
 from btm.errors import nearest
 from btm.fallback import FallbackMap
 from btm.memory import ToolMemory
 from btm.model import ToolCall
-from btm.plan import RecoveryContext, RecoveryPlan, Step
-from btm.policy import Policies
+from btm.planning.context import DEFAULT_BUDGET, Format
+from btm.planning.plan import RecoveryContext, RecoveryPlan, Step
+from btm.planning.policy import Policies
 from btm.store.sql import SqlStore
 
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from btm.errors import StoreError
+from btm.learning.posterior import BetaPosterior, Evidence, Priors, pooled
+from btm.learning.trend import Trend, trends
 from btm.model import EvidenceKey
-from btm.posterior import BetaPosterior, Evidence, Priors, pooled
 from btm.store import schema
 from btm.store.sql import SqlStore
-from btm.trend import Trend, trends
 
 
 def open_existing(where: str) -> SqlStore:

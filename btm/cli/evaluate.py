@@ -12,8 +12,8 @@ from btm.cli.output import emit_json, fail, progress
 from btm.errors import BTMError, EvaluationError, nearest
 
 if TYPE_CHECKING:
-    from btm.evaluation.runner import Request
-    from btm.evaluation.scenarios import Scenario
+    from btm.lab.runner import Request
+    from btm.lab.scenarios import Scenario
 
 DEMO_DATABASE = "btm-demo.db"
 
@@ -107,9 +107,9 @@ def evaluate(as_json: bool, list_arms: bool, **options: Any) -> None:
       btm eval --profile heterogeneous --arms btm,btm:rules-only,btm:flat
     """  # noqa: D301 - click reads the backslashes
     from btm.cli.evaluation_text import arms_table, show_evaluation  # noqa: PLC0415 - only this command needs it
-    from btm.evaluation.arms import ARMS  # noqa: PLC0415
-    from btm.evaluation.report import document  # noqa: PLC0415
-    from btm.evaluation.runner import evaluate as run  # noqa: PLC0415
+    from btm.lab.arms import ARMS  # noqa: PLC0415
+    from btm.lab.report import document  # noqa: PLC0415
+    from btm.lab.runner import evaluate as run  # noqa: PLC0415
 
     if list_arms:
         if as_json:
@@ -148,8 +148,8 @@ def demo(seed: int, database: str, as_json: bool) -> None:
     get it, and the numbers that were learned.
     """
     from btm.cli.evaluation_text import show_demo  # noqa: PLC0415 - only this command needs it
-    from btm.evaluation.demo import run_demo  # noqa: PLC0415
-    from btm.evaluation.report import document  # noqa: PLC0415
+    from btm.lab.demo import run_demo  # noqa: PLC0415
+    from btm.lab.report import document  # noqa: PLC0415
 
     try:
         with progress("running the demo", "episodes") as tell:
@@ -179,9 +179,9 @@ def _request(
     database: str | None,
 ) -> Request:
     """Read the options; raises EvaluationError with the nearest right name."""
-    from btm.evaluation.request import Request, default_scenarios  # noqa: PLC0415
-    from btm.faults import FAULT_KINDS, FaultSettings  # noqa: PLC0415
-    from btm.faults import fault_kinds as kinds_in  # noqa: PLC0415
+    from btm.lab.faults import FAULT_KINDS, FaultSettings  # noqa: PLC0415
+    from btm.lab.faults import fault_kinds as kinds_in  # noqa: PLC0415
+    from btm.lab.request import Request, default_scenarios  # noqa: PLC0415
 
     kinds = kinds_in(fault_kinds) if fault_kinds is not None else FAULT_KINDS
     faults = FaultSettings(
@@ -209,7 +209,7 @@ def read_scenarios(values: tuple[str, ...]) -> tuple[Scenario, ...]:
 
     None are named: the profile's own are meant.
     """
-    from btm.evaluation.scenarios import TROUBLED, Scenario  # noqa: PLC0415
+    from btm.lab.scenarios import TROUBLED, Scenario  # noqa: PLC0415
 
     names = [name.strip() for value in values for name in value.split(",") if name.strip()]
     known = [*(scenario.value for scenario in Scenario), "all"]

@@ -10,15 +10,15 @@ from rich.text import Text
 
 from btm.cli.bars import interval_bar
 from btm.cli.output import console, counted, paragraph, table
-from btm.evaluation.arms import ARMS
-from btm.evaluation.demo import Demo
-from btm.evaluation.metrics import ALL, Paired, Result
-from btm.evaluation.report import command_line, comparisons, summary
-from btm.evaluation.request import HETEROGENEOUS, Evaluation
-from btm.evaluation.scenarios import Scenario
-from btm.evaluation.story import Line, Told, lines
+from btm.lab.arms import ARMS
+from btm.lab.demo import Demo
+from btm.lab.metrics import ALL, Paired, Result
+from btm.lab.report import command_line, comparisons, summary
+from btm.lab.request import HETEROGENEOUS, Evaluation
+from btm.lab.scenarios import Scenario
+from btm.lab.story import Line, Told, lines
+from btm.learning.posterior import BetaPosterior
 from btm.model import Action, EvidenceKey
-from btm.posterior import BetaPosterior
 
 _WIDTH = 80
 

@@ -14,11 +14,11 @@ from btm.cli.context import known_tool, step_document
 from btm.cli.database import Learned, open_existing
 from btm.cli.options import JSON, POLICIES, database_option, kind_option, map_option
 from btm.cli.output import console, emit_json, paragraph, percent, table
+from btm.learning.posterior import Share, shares, weights
 from btm.memory import ToolMemory
 from btm.model import EvidenceKey, ToolCall
-from btm.plan import RecoveryPlan, Step
-from btm.policy import Policies
-from btm.posterior import Share, shares, weights
+from btm.planning.plan import RecoveryPlan, Step
+from btm.planning.policy import Policies
 
 _INDENT = "   "
 

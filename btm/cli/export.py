@@ -19,10 +19,10 @@ from btm.cli.logs import print_skipped, read_logs, skipped_rows
 from btm.cli.options import FORMAT, JSON, LOGS, STRICT, database_option, map_option
 from btm.cli.output import check_writable, console, counted, emit_json, fail, progress_console
 from btm.fallback import FallbackMap
-from btm.traces.conversation import Skipped
-from btm.traces.listening import Listener
-from btm.traces.retelling import trajectory_of
-from btm.traces.stored import stored_events
+from btm.logs.conversation import Skipped
+from btm.logs.listening import Listener
+from btm.logs.retelling import trajectory_of
+from btm.logs.stored import stored_events
 
 STDOUT = "-"
 _DUMP = orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS

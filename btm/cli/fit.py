@@ -13,14 +13,14 @@ from btm.cli.fit_report import document, show
 from btm.cli.logs import reading
 from btm.cli.options import FORMAT, JSON, LOGS, STRICT, Number, database_option, map_option
 from btm.cli.output import check_writable, emit_json, fail
-from btm.empirical_bayes import fit_priors
-from btm.posterior import Evidence
+from btm.learning.posterior import Evidence
+from btm.learning.priors import fit_priors
+from btm.logs.attempts_table import AttemptsFile
+from btm.logs.fit import Fit
+from btm.logs.fitting import Work, fit_logs, suitable_workers
+from btm.logs.reading import logs_to_read
+from btm.logs.source import STDIN
 from btm.store.sql import SqlStore
-from btm.traces.attempts_table import AttemptsFile
-from btm.traces.fit import Fit
-from btm.traces.fitting import Work, fit_logs, suitable_workers
-from btm.traces.reading import logs_to_read
-from btm.traces.source import STDIN
 
 
 @click.command()

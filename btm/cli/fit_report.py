@@ -10,9 +10,9 @@ from rich.table import Table
 
 from btm.cli.logs import print_skipped, skipped_rows
 from btm.cli.output import console, counted, listed, paragraph, table
+from btm.logs.findings import findings
+from btm.logs.fit import Fit
 from btm.model import ErrorKind
-from btm.traces.findings import findings
-from btm.traces.fit import Fit
 
 _SHOWN = 12
 _TOOLS = 40

@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from btm.cli.output import progress_console
-from btm.traces.conversation import Conversation, Skipped
-from btm.traces.reading import read_conversations
-from btm.traces.source import STDIN, Watch, find_logs
+from btm.logs.conversation import Conversation, Skipped
+from btm.logs.reading import read_conversations
+from btm.logs.source import STDIN, Watch, find_logs
 
 _SHOWN = 12
 _REFRESH_S = 0.1

@@ -38,8 +38,8 @@ def check_command(file: str, tools: str | None, strict: bool, as_json: bool) -> 
     Exit code 1 says that there is an error, or with --strict a warning; notes never fail the check.
     """
     from btm.cli.map_report import show_findings, summary  # noqa: PLC0415 - commands load what they need
-    from btm.mapping.check import check_map  # noqa: PLC0415
-    from btm.mapping.finding import Severity  # noqa: PLC0415
+    from btm.maps.check import check_map  # noqa: PLC0415
+    from btm.maps.finding import Severity  # noqa: PLC0415
 
     try:
         findings, model = check_map(file, read_tools_option(tools))
@@ -78,9 +78,9 @@ def init_command(tools: str, output: str | None, domain: str | None, as_json: bo
 
     An existing map keeps all that it says, comments too: only the tools that it does not have yet are added.
     """
-    from btm.authored import read_text  # noqa: PLC0415
+    from btm.authored.loading import read_text  # noqa: PLC0415
     from btm.fallback import FallbackMap  # noqa: PLC0415
-    from btm.mapping.init import extend_map, new_map  # noqa: PLC0415
+    from btm.maps.init import extend_map, new_map  # noqa: PLC0415
 
     try:
         found = read_tools_option(tools) or ()

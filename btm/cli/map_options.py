@@ -12,8 +12,8 @@ import click
 from btm.cli.output import fail
 
 if TYPE_CHECKING:
-    from btm.mapping.evidence import Row
-    from btm.mapping.tools import ToolInfo
+    from btm.maps.evidence import Row
+    from btm.maps.tools import ToolInfo
 
 TOOLS = click.option(
     "--tools",
@@ -28,7 +28,7 @@ def read_tools_option(source: str | None) -> tuple[ToolInfo, ...] | None:
     """Return the tools that --tools names, or None without it. Raises ToolsError."""
     if source is None:
         return None
-    from btm.mapping.tools import read_tools  # noqa: PLC0415
+    from btm.maps.tools import read_tools  # noqa: PLC0415
 
     if "" not in sys.path:
         sys.path.insert(0, "")  # module:attribute is looked up from where the command runs
@@ -40,7 +40,7 @@ def read_rows_option(database: str | None) -> list[Row]:
     if database is None:
         return []
     from btm.cli.database import open_existing  # noqa: PLC0415 - SQLAlchemy is only needed where a database is given
-    from btm.mapping.evidence import rows_of  # noqa: PLC0415
+    from btm.maps.evidence import rows_of  # noqa: PLC0415
 
     store = open_existing(database)
     try:

@@ -26,8 +26,8 @@ from btm.model import ErrorKind
 if TYPE_CHECKING:
     from btm.fallback import FallbackMap
     from btm.fallback.graph import Way
-    from btm.mapping.picture import Picture
-    from btm.mapping.suggest import Suggestion
+    from btm.maps.picture import Picture
+    from btm.maps.suggest import Suggestion
 
 _FORMATS = {
     ".svg": "svg",
@@ -65,8 +65,8 @@ def suggest_command(
 ) -> None:
     """Propose fallbacks with reasons; nothing is written but what --accept names."""
     from btm.fallback.loading import load_valid, read_map  # noqa: PLC0415
-    from btm.mapping.editing import add_fallback  # noqa: PLC0415
-    from btm.mapping.suggest import suggest  # noqa: PLC0415
+    from btm.maps.editing import add_fallback  # noqa: PLC0415
+    from btm.maps.suggest import suggest  # noqa: PLC0415
 
     try:
         text, path = read_map(file)
@@ -108,7 +108,7 @@ def draw_command(
     --json prints what would be drawn, boxes and lines; with -o the picture is written too.
     """
     from btm.fallback import FallbackMap  # noqa: PLC0415
-    from btm.mapping.picture import picture_of  # noqa: PLC0415
+    from btm.maps.picture import picture_of  # noqa: PLC0415
 
     chosen = _form(output, form, as_json)
     try:
@@ -120,7 +120,7 @@ def draw_command(
         elif output is not None:
             progress_console().print(f"wrote {output}", markup=False)
         elif chosen == "tree":
-            from btm.mapping.text_pictures import draw_tree  # noqa: PLC0415
+            from btm.maps.text_pictures import draw_tree  # noqa: PLC0415
 
             console().print(draw_tree(picture))
         else:
@@ -202,7 +202,7 @@ def _otherwise(fallback_map: FallbackMap, tool: str) -> str:
 
 
 def _show_suggestions(found: list[Suggestion], chosen: list[Suggestion]) -> None:
-    from btm.mapping.editing import flow  # noqa: PLC0415
+    from btm.maps.editing import flow  # noqa: PLC0415
 
     out = console()
     for one in found:
@@ -234,8 +234,8 @@ def _chosen(found: list[Suggestion], accepted: tuple[tuple[str, str], ...]) -> l
 
 
 def _drawn(picture: Picture, form: str) -> bytes:
-    from btm.mapping.svg import draw_svg, to_png  # noqa: PLC0415
-    from btm.mapping.text_pictures import draw_dot, draw_mermaid, draw_tree  # noqa: PLC0415
+    from btm.maps.svg import draw_svg, to_png  # noqa: PLC0415
+    from btm.maps.text_pictures import draw_dot, draw_mermaid, draw_tree  # noqa: PLC0415
 
     if form == "png":
         return to_png(draw_svg(picture))

@@ -12,9 +12,9 @@ from btm.cli.output import console, emit_json, fail, progress_console, table
 from btm.errors import BTMError, EvaluationError
 
 if TYPE_CHECKING:
-    from btm.evaluation.chat.episode import ChatEpisode
-    from btm.evaluation.chat.report import Measured
-    from btm.evaluation.chat.request import PlacementRequest, Server
+    from btm.lab.chat.episode import ChatEpisode
+    from btm.lab.chat.report import Measured
+    from btm.lab.chat.request import PlacementRequest, Server
 
 
 @click.command("placement")
@@ -93,7 +93,7 @@ def placement(as_json: bool, journal: str | None, **options: Any) -> None:
     except BTMError as error:
         fail(str(error))
     if as_json:
-        from btm.evaluation.chat.report import document  # noqa: PLC0415 - only this command needs it
+        from btm.lab.chat.report import document  # noqa: PLC0415 - only this command needs it
 
         emit_json(document(measured))
     else:
@@ -101,11 +101,11 @@ def placement(as_json: bool, journal: str | None, **options: Any) -> None:
 
 
 def _measured(journal: str | None, options: dict[str, Any]) -> Measured:
-    from btm.evaluation.chat.agents import connect  # noqa: PLC0415 - loads langchain
-    from btm.evaluation.chat.journal import Journal  # noqa: PLC0415
-    from btm.evaluation.chat.probe import probe  # noqa: PLC0415
-    from btm.evaluation.chat.report import Measured, without_secrets  # noqa: PLC0415
-    from btm.evaluation.chat.run import measure, plan  # noqa: PLC0415
+    from btm.lab.chat.agents import connect  # noqa: PLC0415 - loads langchain
+    from btm.lab.chat.journal import Journal  # noqa: PLC0415
+    from btm.lab.chat.probe import probe  # noqa: PLC0415
+    from btm.lab.chat.report import Measured, without_secrets  # noqa: PLC0415
+    from btm.lab.chat.run import measure, plan  # noqa: PLC0415
 
     request, server = _request(options), _server(options)
     list(plan(request))  # more tasks than there are is told before anything is asked
@@ -129,9 +129,9 @@ def _measured(journal: str | None, options: dict[str, Any]) -> Measured:
 
 
 def _request(options: dict[str, Any]) -> PlacementRequest:
-    from btm.evaluation.chat.arms import ARMS, check_arms  # noqa: PLC0415
-    from btm.evaluation.chat.request import PlacementRequest, read_families, read_task_counts  # noqa: PLC0415
-    from btm.evaluation.chat.tasks import FAMILIES  # noqa: PLC0415
+    from btm.lab.chat.arms import ARMS, check_arms  # noqa: PLC0415
+    from btm.lab.chat.request import PlacementRequest, read_families, read_task_counts  # noqa: PLC0415
+    from btm.lab.chat.tasks import FAMILIES  # noqa: PLC0415
 
     arms = tuple(ARMS)
     if options["arms"] is not None:
@@ -142,7 +142,7 @@ def _request(options: dict[str, Any]) -> PlacementRequest:
 
 
 def _server(options: dict[str, Any]) -> Server:
-    from btm.evaluation.chat.request import Server  # noqa: PLC0415
+    from btm.lab.chat.request import Server  # noqa: PLC0415
 
     base_url, variable = options["base_url"], options["api_key_env"]
     if not base_url.startswith(("http://", "https://")):
@@ -182,7 +182,7 @@ def _tell(episodes: list[ChatEpisode], request: PlacementRequest) -> None:
 
 def show(measured: Measured) -> None:
     """Print a measurement as tables."""
-    from btm.evaluation.chat.report import command_line, comparisons, problems, summary  # noqa: PLC0415
+    from btm.lab.chat.report import command_line, comparisons, problems, summary  # noqa: PLC0415
 
     out = console()
     out.print(f"Placement of the recovery context, measured on {measured.server.model}", markup=False)

@@ -11,8 +11,8 @@ from btm.cli.options import JSON, Number
 from btm.cli.output import console, counted, emit_json, paragraph, progress, table
 
 if TYPE_CHECKING:
-    from btm.evaluation.regret import Floats, Total
-    from btm.evaluation.simulation import Game
+    from btm.lab.regret import Floats, Total
+    from btm.lab.simulation import Game
 
 WINDOW = 100
 _BEFORE, _AFTER = 500, 4 * WINDOW
@@ -50,8 +50,8 @@ def regret(games: int, incidents: int, seed: int, half_life_days: float, as_json
     thompson       Thompson sampling that knows how the chances were drawn
     informed       the same knowledge, without exploring
     """  # noqa: D301 - click reads the backslash
-    from btm.evaluation.regret import play, recovery  # noqa: PLC0415 - only this command needs it
-    from btm.evaluation.simulation import Game  # noqa: PLC0415
+    from btm.lab.regret import play, recovery  # noqa: PLC0415 - only this command needs it
+    from btm.lab.simulation import Game  # noqa: PLC0415
 
     played = [
         Game(seed + n, incidents + _AFTER, change_at=incidents, half_life_s=half_life_days * 86_400.0)
@@ -80,7 +80,7 @@ def _stretches(game: Game) -> dict[str, tuple[int, int]]:
 
 def document(game: Game, games: int, lost: list[dict[str, Floats]]) -> dict[str, Any]:
     """Return regrets in the form of ``btm regret --json``: calls per game, by stretch of incidents."""
-    from btm.evaluation.regret import totals  # noqa: PLC0415
+    from btm.lab.regret import totals  # noqa: PLC0415
 
     return {
         "games": games,
@@ -101,7 +101,7 @@ def document(game: Game, games: int, lost: list[dict[str, Floats]]) -> dict[str,
 
 
 def _print(game: Game, games: int, lost: list[dict[str, Floats]], recovered: float) -> None:
-    from btm.evaluation.regret import SETTLED, totals  # noqa: PLC0415
+    from btm.lab.regret import SETTLED, totals  # noqa: PLC0415
 
     out = console()
     change, stretches = game.change_at or 0, _stretches(game)

@@ -12,9 +12,9 @@ from btm.cli.database import Learned, belief_row
 from btm.cli.options import JSON, Number, action_option, database_option, kind_option
 from btm.cli.output import console, emit_json, fail
 from btm.errors import nearest
+from btm.learning.posterior import BetaPosterior
+from btm.learning.trend import Direction, Trend
 from btm.model import EvidenceKey
-from btm.posterior import BetaPosterior
-from btm.trend import Direction, Trend
 
 Row = tuple[EvidenceKey, BetaPosterior]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from btm.authored import Node, NodePath, Place
+from btm.authored.expressions import referenced_names
+from btm.authored.loading import Node, NodePath, Place
 from btm.errors import AuthoredFileError, FallbackMapError, nearest
 from btm.fallback.schema import CrossCheck, Fallback, MapFile, Role, ToolEntry, Verify, ViaStep
 from btm.model import Effect
-from btm.sandbox import referenced_names
 
 OF_CALL = frozenset(("tool", "arguments"))
 """What templates see under ``call`` beside its arguments."""

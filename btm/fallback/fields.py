@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
-from btm.authored_errors import describe, problem
+from btm.authored.expressions import compile_expression, compile_value
+from btm.authored.validation_errors import describe, problem
 from btm.errors import TemplateError, nearest
 from btm.model import ErrorKind, Family
-from btm.sandbox import compile_expression, compile_value
 
 FULL = 1.0
 PARTIAL = 0.6

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from btm.authored.expressions import compile_value
 from btm.errors import TemplateError
 from btm.model import ToolCall
-from btm.sandbox import compile_value
 
 Names = Mapping[str, Any]
 _Filler = Callable[[Names], Any]

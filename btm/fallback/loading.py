@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from btm.authored import Node, Place, first_of, parse, read_text, validate
+from btm.authored.loading import Node, Place, first_of, parse, read_text, validate
 from btm.errors import AuthoredFileError, FallbackMapError
 from btm.fallback.checking import problems_in
 from btm.fallback.schema import MapFile
-from btm.resources import authored
+from btm.support.resources import authored
 
 MAX_EXTENDS = 8
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
+from btm.authored.expressions import compile_expression
 from btm.classify.expectations import ErrorRule, Expectations
 from btm.fallback.candidate import Candidate
 from btm.fallback.compiled import PREVIOUS, Compiled, Edge, compile_tool
@@ -17,7 +18,6 @@ from btm.fallback.loading import load_valid, read_map
 from btm.fallback.schema import MapFile, Role, ToolEntry
 from btm.fallback.values import agree, fields_at, plain
 from btm.model import Effect, ErrorKind, ToolCall
-from btm.sandbox import compile_expression
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from btm.safe import text_of
+from btm.support.untrusted import text_of
 
 MAX_TEXT = 4_000_000
 """Characters of JSON text that are parsed; a longer text stays text."""

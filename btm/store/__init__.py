@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
+from btm.learning.posterior import Decay, Priors
 from btm.model import Attempt, ErrorKind, EvidenceKey, Incident, Outcome, ToolCall
-from btm.posterior import Decay, Priors
 
 EvidenceRow = tuple[EvidenceKey, float, float]
 """A key with its summed weights of successes and failures."""

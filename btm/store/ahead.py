@@ -13,8 +13,8 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
+from btm.learning.posterior import Decay
 from btm.model import EvidenceKey
-from btm.posterior import Decay
 from btm.store import SKEW_S, EvidenceRow
 from btm.store import schema as t
 from btm.store.rows import KEY_COLUMNS, key_of

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from sqlalchemy import Connection, select
 
-from btm.naming import other_name
 from btm.store import CallEvent
 from btm.store import schema as t
 from btm.store.database import insert_into
 from btm.store.rows import call_row, name
+from btm.support.call_ids import other_name
 
 
 def insert_calls(

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from btm.empirical_bayes import fit_priors
 from btm.errors import StoreError
-from btm.posterior import Decay, Evidence, Priors
+from btm.learning.posterior import Decay, Evidence, Priors
+from btm.learning.priors import fit_priors
 from btm.store import EvidenceRow, FittedConversation, ShapeRow, meta
 from btm.store.sql import SqlStore
 

@@ -12,7 +12,7 @@ import orjson
 from sqlalchemy import Connection, select, update
 
 from btm.errors import StoreError
-from btm.posterior import Decay, Priors
+from btm.learning.posterior import Decay, Priors
 from btm.store import schema as t
 from btm.store.database import insert_into
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from hashlib import blake2b
 from typing import Any
 
-from btm.clocks import is_time
 from btm.model import Action, Attempt, ErrorKind, EvidenceKey, Incident
 from btm.store import CallEvent, EvidenceRow
+from btm.support.clocks import is_time
 
 KEY_COLUMNS = ("tool", "kind", "action", "target", "ordinal")
 

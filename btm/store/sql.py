@@ -24,8 +24,8 @@ from sqlalchemy import (
 )
 
 from btm.errors import StoreError
+from btm.learning.posterior import Counts, Decay, Priors
 from btm.model import ErrorKind, EvidenceKey, Incident, IncidentState
-from btm.posterior import Counts, Decay, Priors
 from btm.store import (
     SKEW_S,
     CallEvent,

@@ -14,8 +14,8 @@ from collections import deque
 from collections.abc import Callable, Collection, Sequence
 
 from btm.errors import StoreError
-from btm.forks import go_on_in_children
 from btm.store import CallEvent, Event, Store
+from btm.support.forks import go_on_in_children
 
 _log = logging.getLogger("btm")
 

@@ -23,7 +23,10 @@ def loaded_by(statement: str) -> str:
     ("statement", "loaded"),
     [
         ("import btm", "[]"),
-        ("from btm import ToolMemory; ToolMemory.open(None).guard_loop([])", "[]"),
+        (
+            "import btm; from btm.adapters.chat_completions import ChatLoop; ChatLoop(btm.ToolMemory.open(None), [])",
+            "[]",
+        ),
         ("from btm.adapters.langchain import BTMCallbackHandler, wrap_tools", "['langchain_core']"),
         ("from btm.adapters.langchain import BTMMiddleware", "['langchain', 'langchain_core', 'langgraph']"),
     ],

@@ -16,8 +16,8 @@ from message_rules import assert_accepted
 
 from btm.adapters.langchain import BTMMiddleware, Placement
 from btm.adapters.wording import BRIDGE, LOST
-from btm.context import STANDING_RULES
 from btm.memory import ToolMemory
+from btm.planning.context import STANDING_RULES
 
 ASK = {"messages": [HumanMessage("where is o1?")]}
 CLOSING = 'The request is still: where is o1?\n\nMake the call that stands after "next:" above now.'
@@ -435,8 +435,8 @@ def test_a_broken_memory_does_not_break_the_agent(way: str, monkeypatch: pytest.
     def fails(*_: Any, **__: Any) -> Any:
         raise RuntimeError("btm is broken")
 
-    monkeypatch.setattr("btm.adapters.tool_step.conversation_of", fails)
-    monkeypatch.setattr("btm.adapters.history.outline", fails)
+    monkeypatch.setattr("btm.adapters.langchain.middleware_tool_call.conversation_of", fails)
+    monkeypatch.setattr("btm.adapters.langchain.transcript.outline", fails)
     made, _ = agent(memory_of(), [calls(("find_user", {"email": "a"}, "c1")), DONE])
     assert run(made, way, ASK)["messages"][-1].content == "done"
 

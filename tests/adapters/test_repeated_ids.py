@@ -20,6 +20,7 @@ from langgraph.prebuilt import ToolNode, tools_condition
 from langgraph.types import Command, interrupt
 
 from btm.adapters.budget import Budget
+from btm.adapters.chat_completions import ChatLoop
 from btm.adapters.langchain import BTMCallbackHandler, BTMMiddleware, wrap_tools
 from btm.adapters.wording import Placement
 from btm.memory import ToolMemory
@@ -350,7 +351,7 @@ class Talk:
                 return "fine"
             raise TimeoutError("timed out")
 
-        self.loop = memory.guard_loop([get_it], conversation="talk")
+        self.loop = ChatLoop(memory, [get_it], conversation="talk")
         self.messages: list[Any] = [{"role": "user", "content": "go"}]
         self.notes: list[bool] = []
 
@@ -423,7 +424,7 @@ def test_a_loop_without_requests_tells_calls_by_tool_and_arguments() -> None:
 @WAYS
 def test_an_answer_carries_the_id_that_was_given(call_id: Any, way: str) -> None:
     memory = memory_of()
-    loop = memory.guard_loop({"get_it": lambda q: q}, conversation="talk")
+    loop = ChatLoop(memory, {"get_it": lambda q: q}, conversation="talk")
     message = ask_for("get_it", call_id, q=1)
     asked = message["tool_calls"]
     [answer] = loop.run(asked) if way == "sync" else asyncio.run(loop.arun(asked))
@@ -435,7 +436,7 @@ def test_an_answer_carries_the_id_that_was_given(call_id: Any, way: str) -> None
 
 
 def test_a_lost_answer_is_made_up_for_under_the_id_that_was_given() -> None:
-    loop = memory_of().guard_loop({}, repair_history=True)
+    loop = ChatLoop(memory_of(), {}, repair_history=True)
     made = loop.prepare([ask_for("get_it", 0, q=1), {"role": "user", "content": "well?"}])
     [lost] = [m for m in made if m["role"] == "tool"]
     assert lost["tool_call_id"] == 0

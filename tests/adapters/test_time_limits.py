@@ -15,6 +15,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, tool
 from langgraph.types import interrupt
 
+from btm.adapters.chat_completions import ChatLoop
 from btm.adapters.langchain import BTMMiddleware, wrap_tools
 
 ASK = {"messages": [HumanMessage("charge o1")]}
@@ -232,7 +233,7 @@ def test_a_hung_sync_tool_holds_up_neither_the_awaited_agent_nor_the_end_of_its_
             call = {"type": "tool_call", "name": "charge", "args": {"order_id": "o1"}, "id": "c1"}
             return (await wrapped.ainvoke(call)).content
         function = {"name": "charge", "arguments": '{"order_id": "o1"}'}
-        [answer] = await memory.guard_loop([charge]).arun([{"id": "c1", "function": function}])
+        [answer] = await ChatLoop(memory, [charge]).arun([{"id": "c1", "function": function}])
         return answer["content"]
 
     begun = time.monotonic()

@@ -6,8 +6,8 @@ import pytest
 from core_kit import MAP, call, memory_of, raising
 
 from btm.adapters.wording import refusal_text
-from btm.driving import Handled
-from btm.policy import Policies
+from btm.planning.policy import Policies
+from btm.runtime.drivers import Handled
 
 ONCE = Policies.from_text(
     "- {id: once, when: 'incident.tries >= 1', forbid: [retry], level: enforce, say: 'Said of it: {{ call.note }}'}"

@@ -12,16 +12,16 @@ from typing import Any
 
 import pytest
 
-from btm.context import render
-from btm.driving import Reply
 from btm.fallback import FallbackMap
-from btm.incidents import ConversationTracker
-from btm.ledger import Ledger
+from btm.learning.posterior import Decay, Evidence, Priors, pooled
+from btm.learning.tracker import ConversationTracker
 from btm.model import SUCCESS, Action, Effect, ErrorKind, EvidenceKey, Incident, Outcome, ToolCall
-from btm.offers import MapRelations, options_for
-from btm.planner import Planner
-from btm.policy import Policies
-from btm.posterior import Decay, Evidence, Priors, pooled
+from btm.planning.context import render
+from btm.planning.options import MapRelations, options_for
+from btm.planning.planner import Planner
+from btm.planning.policy import Policies
+from btm.runtime.drivers import Reply
+from btm.runtime.state import Ledger
 from btm.store import Snapshot
 
 TEN = FallbackMap.from_text(
@@ -43,7 +43,7 @@ def ledger(monkeypatch: pytest.MonkeyPatch) -> Ledger:
     def named(call: ToolCall, result: Any, error: Exception | None, fallback_map: Any, **_: Any) -> Outcome:
         return SUCCESS if error is None else Outcome(ErrorKind.TIMEOUT)
 
-    monkeypatch.setattr("btm.ledger.outcome_of", named)
+    monkeypatch.setattr("btm.runtime.state.outcome_of", named)
     snapshot = Snapshot(Decay(86_400.0, 0.0), Priors(), b"key")
     return Ledger(snapshot, TEN, clock=lambda: 1.0, emit=lambda event: None, believe=pooled)
 

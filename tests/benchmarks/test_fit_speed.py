@@ -21,8 +21,8 @@ import pytest
 from shared_data import shared
 from yardstick import FILES, parse_only
 
-from btm.posterior import Decay
-from btm.traces.fitting import Work, fit_logs
+from btm.learning.posterior import Decay
+from btm.logs.fitting import Work, fit_logs
 
 ROUNDS = 3
 LIMIT_RATIO = 30.0  # measured 4 to 15 times the parsing of the same file; the margin is for busy machines
@@ -145,8 +145,8 @@ def test_two_workers_share_the_work_and_add_little_to_it(
 
 MEASURE = """
 import resource, sys, time
-from btm.posterior import Decay
-from btm.traces.fitting import Work, fit_logs
+from btm.learning.posterior import Decay
+from btm.logs.fitting import Work, fit_logs
 begun = time.perf_counter()
 done = fit_logs([sys.argv[1]], Work(None, Decay(), 0.0), workers=int(sys.argv[2]))
 peaks = [resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from btm.authored.expressions import compile_expression, compile_template
 from btm.fallback import FallbackMap
 from btm.model import ErrorKind, ToolCall
-from btm.sandbox import compile_expression, compile_template
 
 TOOL = """
   get_{n}:

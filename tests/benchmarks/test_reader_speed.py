@@ -15,7 +15,7 @@ import pytest
 from shared_data import shared
 from yardstick import FILES, parse_only
 
-from btm.traces.reading import read_conversations
+from btm.logs.reading import read_conversations
 
 ROUNDS = 7
 LIMIT_RATIO = 5.0  # measured 2.4 to 3.5; the margin is for busy machines
@@ -92,7 +92,7 @@ def write_big(path: Path, form: str) -> int:
 
 MEASURE = """
 import resource, sys, time
-from btm.traces.reading import read_conversations
+from btm.logs.reading import read_conversations
 start = time.perf_counter()
 count = sum(1 for _ in read_conversations([sys.argv[1]]))
 print(count, time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from btm.evaluation.regret import play, recovery, totals
-from btm.evaluation.simulation import Game
+from btm.lab.regret import play, recovery, totals
+from btm.lab.simulation import Game
 
 INCIDENTS = 2_000
 GAMES = [Game(seed, INCIDENTS + 400, change_at=INCIDENTS) for seed in range(12)]

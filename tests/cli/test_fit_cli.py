@@ -21,10 +21,10 @@ from btm import ToolMemory
 from btm.cli.fit_report import document
 from btm.cli.main import cli, main
 from btm.errors import TraceError
+from btm.logs.findings import findings
+from btm.logs.fit import Fit
 from btm.model import Action, ErrorKind, EvidenceKey, ToolCall
 from btm.store.sql import SqlStore
-from btm.traces.findings import findings
-from btm.traces.fit import Fit
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "fit-from-logs.md"
 

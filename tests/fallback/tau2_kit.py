@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from btm.fallback import FallbackMap
-from btm.mapping.check import check_map
-from btm.mapping.finding import Severity
-from btm.mapping.tools import tools_of
+from btm.maps.check import check_map
+from btm.maps.finding import Severity
+from btm.maps.tools import tools_of
 from btm.model import Effect, ToolCall
 
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # without it importing tau2 asks the network

@@ -18,9 +18,9 @@ import pytest
 from served import share_served
 
 from btm.fallback import FallbackMap
-from btm.mapping.check import check_map
-from btm.mapping.finding import Severity
-from btm.mapping.tool_json import from_json
+from btm.maps.check import check_map
+from btm.maps.finding import Severity
+from btm.maps.tool_json import from_json
 from btm.model import Effect, ToolCall
 
 bfcl_eval = pytest.importorskip("bfcl_eval", reason="bfcl-eval is not installed")

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from btm.fallback import FallbackMap
 from btm.fallback.fields import _KIND_NAMES
 from btm.fallback.schema import MapFile, json_schema
-from btm.mapping.editing import flow
-from btm.resources import authored_folder
+from btm.maps.editing import flow
+from btm.support.resources import authored_folder
 
 SHIPPED = sorted(path.stem for path in authored_folder("fallback_maps").glob("*.yaml"))
 

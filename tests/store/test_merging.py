@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from btm import ToolMemory
 from btm.errors import StoreError
+from btm.learning.posterior import Decay, Evidence, Priors, pooled
 from btm.model import Action, ErrorKind, EvidenceKey, Mode, ToolCall
-from btm.policy import Policies
-from btm.posterior import Decay, Evidence, Priors, pooled
+from btm.planning.policy import Policies
 from btm.store import FittedConversation
 from btm.store.merging import Merged, merge_into, merged
 from btm.store.sql import SqlStore

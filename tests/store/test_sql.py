@@ -28,6 +28,7 @@ from sqlalchemy.event import listens_for
 
 from btm import ToolMemory
 from btm.errors import StoreError
+from btm.learning.posterior import Decay, Evidence, Priors, pooled
 from btm.model import (
     SUCCESS,
     Action,
@@ -40,7 +41,6 @@ from btm.model import (
     Outcome,
     ToolCall,
 )
-from btm.posterior import Decay, Evidence, Priors, pooled
 from btm.store import CallEvent, IncidentEvent, troubles
 from btm.store.merging import merge_into
 from btm.store.meta import DEFAULT_HALF_LIFE_S

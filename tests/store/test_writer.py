@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from btm.errors import StoreError
+from btm.learning.posterior import Decay, Priors
 from btm.model import SUCCESS, ErrorKind, ToolCall
-from btm.posterior import Decay, Priors
 from btm.store import CallEvent, Event, Reported, Snapshot
 from btm.store import writer as writer_module
 from btm.store.writer import WriteBehind

@@ -1,6 +1,0 @@
-"""The built-in shop: a small domain with twin tools, in which every fault can be survived or shown."""
-
-from btm.evaluation.shop.environment import ShopEnvironment
-from btm.evaluation.shop.tools import InvalidArgumentError, NotFoundError, RefusedError, ShopSession
-
-__all__ = ["InvalidArgumentError", "NotFoundError", "RefusedError", "ShopEnvironment", "ShopSession"]

@@ -1,0 +1,159 @@
+"""The arms of an evaluation: what stands between the scripted agent and its tools.
+
+An arm gives each episode a call function. ``bare``, ``retry3``, ``neutral`` and ``oracle`` are here and keep
+nothing from one episode to the next; the arms with btm are in ``memory_arms``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from btm.errors import EvaluationError, nearest
+from btm.lab.agent import Call, Observation
+from btm.lab.desk import Desk
+from btm.lab.oracle import Oracle
+from btm.support.untrusted import text_of
+
+NEUTRAL = "The call failed. Continue."
+"""What the control for advice says: a message at the same place that advises nothing."""
+
+RETRIES = 3
+PAUSE_S = 1.0
+"""What a fixed retry decorator does: so many repeats, so many seconds apart."""
+
+
+class Arm(Protocol):
+    """One way of running the agent."""
+
+    @property
+    def name(self) -> str:
+        """The name it is asked for by."""
+
+    def calls(self, desk: Desk) -> Call:
+        """Return the call function for one episode."""
+
+    def done(self, desk: Desk) -> None:
+        """Take note that an episode has ended."""
+
+    def close(self) -> None:
+        """Give back what the arm holds."""
+
+
+@dataclass(frozen=True)
+class Forgetful:
+    """Base of the arms that keep nothing."""
+
+    name: str
+
+    def done(self, desk: Desk) -> None:
+        """Nothing is kept."""
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class Bare(Forgetful):
+    """The agent alone: an error is an error. With ``message`` it is told that, and nothing else."""
+
+    message: str | None = None
+
+    def calls(self, desk: Desk) -> Call:
+        """Return the tools as they are."""
+
+        def call(tool: str, arguments: Mapping[str, Any]) -> Observation:
+            try:
+                return Observation(desk.call(tool, arguments))
+            except Exception as error:  # noqa: BLE001 - tools raise what they like; the agent sees the text
+                return Observation(error_text(error), is_error=True, advice=self.message)
+
+        return call
+
+
+class Neutral(Bare):
+    """The control for advice."""
+
+    message = NEUTRAL
+
+
+class Retry3(Forgetful):
+    """A fixed retry decorator around every tool, blind to what a repeat does."""
+
+    def calls(self, desk: Desk) -> Call:
+        """Return the tools, each call repeated on an exception."""
+
+        def call(tool: str, arguments: Mapping[str, Any]) -> Observation:
+            left = RETRIES
+            while True:
+                try:
+                    return Observation(desk.call(tool, arguments))
+                except Exception as error:  # noqa: BLE001 - a blind decorator repeats on whatever comes
+                    if left == 0:
+                        return Observation(error_text(error), is_error=True)
+                left -= 1
+                desk.clock.sleep(PAUSE_S)
+
+        return call
+
+
+class Clairvoyant(Forgetful):
+    """An agent helped by someone who knows the map and the faults: the most that recovery could reach."""
+
+    def calls(self, desk: Desk) -> Call:
+        """Return the oracle's call function."""
+        tools, given = desk.environment.tools, desk.setup.task.facts
+        return Oracle(desk.call, desk.injector, desk.fallback_map, tools, given)
+
+
+def error_text(error: Exception) -> str:
+    """Return an exception as an agent's framework shows it."""
+    return f"{type(error).__name__}: {text_of(error, 2_000)}"
+
+
+BTM_ARMS: Mapping[str, str] = {
+    "btm": "with btm in act mode: it recovers by itself before the agent sees the error",
+    "btm:observe": "btm only learns",
+    "btm:advise": "btm tells the agent what to do next",
+    "btm:guard": "btm advises, and refuses calls that an enforced policy forbids",
+    "btm:act": "the same as btm",
+    "btm:rules-only": "btm in act mode without learned numbers",
+    "btm:flat": "btm in act mode, each number learned for itself from Beta(1, 1)",
+    "btm:shuffled": "btm in act mode, its learned numbers dealt out to other tools and errors",
+}
+"""The arms with btm, each with what it is."""
+
+ARMS: Mapping[str, str] = {
+    "bare": "the scripted agent alone",
+    "retry3": f"each call repeated up to {RETRIES} times on an exception, {PAUSE_S:g} s apart",
+    "neutral": f"a failed call is followed by {NEUTRAL!r}: the control for advice",
+    "oracle": "helped by one who knows the map and the faults: the most that can be reached",
+    **BTM_ARMS,
+}
+"""Every arm, each with what it is."""
+
+
+_PLAIN: Mapping[str, Callable[[str], Arm]] = {
+    "bare": Bare,
+    "retry3": Retry3,
+    "neutral": Neutral,
+    "oracle": Clairvoyant,
+}
+
+
+def plain_arm(name: str) -> Arm:
+    """Return an arm without btm. Raises KeyError for another name."""
+    return _PLAIN[name](name)
+
+
+def check_arms(names: Iterable[str], arms: Collection[str] = ARMS) -> tuple[str, ...]:
+    """Return the names, each once. Raises EvaluationError that gives the nearest name for one that is not in ``arms``."""
+    found = tuple(dict.fromkeys(names))
+    for name in found:
+        if name not in arms:
+            close = nearest(name, arms)
+            hint = f"; did you mean {close!r}?" if close else ""
+            raise EvaluationError(f"there is no arm {name!r}: expected some of {', '.join(arms)}{hint}")
+    if not found:
+        raise EvaluationError(f"no arm is named: expected some of {', '.join(arms)}")
+    return found

@@ -1,0 +1,75 @@
+"""What an arm finds at the start of each episode: the tools, with their faults, on a clock of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from btm.fallback import FallbackMap
+from btm.lab.environment import Environment, Session
+from btm.lab.faults.clock import VirtualClock
+from btm.lab.faults.injector import Injector
+from btm.lab.faults.shape import Shapes
+from btm.lab.scenarios import Setup
+from btm.lab.world import World
+
+
+class OutOfBudgetError(BaseException):
+    """An episode's step budget is spent. No failure of a tool, so nothing may catch it on the way to the runner."""
+
+
+@dataclass
+class Desk:
+    """One episode of one arm. ``call`` runs a tool: it counts the cost, lets faults strike, and reaches the session."""
+
+    setup: Setup
+    conversation: str
+    environment: Environment
+    fallback_map: FallbackMap
+    clock: VirtualClock
+    session: Session
+    injector: Injector
+    world: World | None = None
+    cost: float = 0.0
+    budget: float = field(default=float("inf"))
+
+    @classmethod
+    def lay(
+        cls,
+        setup: Setup,
+        environment: Environment,
+        fallback_map: FallbackMap,
+        shapes: Shapes,
+        *,
+        clock: VirtualClock,
+        name: str = "",
+        world: World | None = None,
+        faults: int | None = None,
+    ) -> Desk:
+        """Open a fresh session for an episode.
+
+        ``name`` tells the conversation apart from others about the task; ``faults`` bounds how many are injected (None:
+        no bound).
+        """
+        session = environment.open(setup.task, clock.time)
+        injector = Injector(session.call, setup.plan, shapes=shapes, clock=clock, budget=faults)
+        conversation = "/".join(filter(None, (environment.domain, name, setup.scenario, setup.task.task_id)))
+        return cls(
+            setup,
+            conversation,
+            environment,
+            fallback_map,
+            clock,
+            session,
+            injector,
+            world,
+            budget=setup.budget,
+        )
+
+    def call(self, tool: str, arguments: Mapping[str, Any]) -> Any:
+        """Run a tool. Raises the tool's own error, an injected one, or OutOfBudgetError."""
+        self.cost += 1.0 if self.world is None else self.world.cost(tool)
+        if self.cost > self.budget:
+            raise OutOfBudgetError
+        return self.injector(tool, arguments)

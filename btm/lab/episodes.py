@@ -1,0 +1,58 @@
+"""Runs one episode: one task, tried once by one arm."""
+
+from __future__ import annotations
+
+from btm.lab.agent import AgentRun, run_agent, solved
+from btm.lab.arms import Arm
+from btm.lab.desk import Desk, OutOfBudgetError
+from btm.lab.environment import double_writes
+from btm.lab.faults.clock import VirtualClock
+from btm.lab.metrics import Episode
+from btm.lab.scenarios import Scenario, Setup, Stage
+
+APART_S = 86_400.0
+"""Simulated time from the start of one episode to the start of the next: a tool's bad hour is over by then."""
+
+
+def run_episode(arm: Arm, setup: Setup, stage: Stage, start: float) -> Episode:
+    """Run an episode that begins at ``start`` (seconds since the epoch, simulated)."""
+    bounded = setup.drawn is Scenario.RETRY_WORKS
+    desk = Desk.lay(
+        setup,
+        stage.environment,
+        stage.fallback_map,
+        stage.shapes,
+        clock=VirtualClock(start),
+        name=stage.name,
+        world=stage.world,
+        faults=stage.settings.budget if bounded else None,
+    )
+    run: AgentRun | None = None
+    try:
+        run = run_agent(setup.task, arm.calls(desk), tools=desk.environment.tools, wait=desk.clock.sleep)
+    except OutOfBudgetError:
+        pass  # the episode ends here, undone
+    finally:
+        arm.done(desk)
+    injector = desk.injector
+    return Episode(
+        arm=arm.name,
+        scenario=setup.scenario,
+        task_id=setup.task.task_id,
+        kinds=setup.kinds,
+        solved=run is not None and _solved(desk, run),
+        escalated=run is not None and run.escalated,
+        calls=len(injector.calls),
+        identical_repeats=injector.identical_repeats,
+        double_writes=double_writes(setup.task, desk.session.writes),
+        elapsed_s=round(desk.clock.elapsed, 6),
+        cost=desk.cost,
+        exhausted=run is None,
+        world=stage.world.seed if stage.world is not None else 0,
+    )
+
+
+def _solved(desk: Desk, run: AgentRun) -> bool:
+    """Judge a run; the database is only hashed (slow for large ones) where the answer hangs on it."""
+    task = desk.setup.task
+    return solved(task, task.goal, run) and solved(task, desk.session.digest(), run)

@@ -1,0 +1,148 @@
+"""What an evaluation measures: one record an episode, summed up by arm, scenario and kind of fault."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from btm.lab.intervals import Interval, Pairs, mcnemar, paired_interval, wilson
+from btm.model import ErrorKind
+
+ALL = "all"
+"""The name under which the sum over a run's scenarios is reported."""
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """One task, tried once by one arm.
+
+    ``kinds`` are the faults that waited on the task's path, the same for every arm. ``calls`` reached the tools.
+    ``identical_repeats`` repeated, unchanged, a call that had just failed. ``double_writes`` are changes that
+    really happened more often than asked for. ``escalated`` says that the task was handed to a human although
+    its script does not ask for that. ``elapsed_s`` is simulated time, ``cost`` what the calls cost (1 each unless
+    a profile says otherwise), ``exhausted`` that a step budget ended it, ``world`` the seed of the tools' characters.
+    """
+
+    arm: str
+    scenario: str
+    task_id: str
+    kinds: frozenset[ErrorKind]
+    solved: bool
+    escalated: bool
+    calls: int
+    identical_repeats: int
+    double_writes: int
+    elapsed_s: float
+    cost: float = 0.0
+    exhausted: bool = False
+    world: int = 0
+
+    @property
+    def dropped(self) -> bool:
+        """Whether the task ended undone and nobody was told: neither solved nor handed to a human."""
+        return not self.solved and not self.escalated
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Episodes of one arm in one scenario (``fault_kind`` None: with any fault), summed up.
+
+    ``success`` is a rate with its 95 % interval; the rest are counts over all episodes.
+    """
+
+    arm: str
+    scenario: str
+    fault_kind: ErrorKind | None
+    episodes: int
+    success: float
+    low: float
+    high: float
+    calls: int
+    identical_repeats: int
+    double_writes: int
+    escalated: int
+    dropped: int
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """Arm ``a`` against arm ``b`` on the same episodes: success of a minus that of b, interval, McNemar's p."""
+
+    a: str
+    b: str
+    scenario: str
+    difference: float
+    low: float
+    high: float
+    p: float
+
+
+def results(episodes: Sequence[Episode], scenarios: Sequence[str] = ()) -> tuple[Result, ...]:
+    """Sum up by scenario and arm: all kinds of fault together, then each; last the whole run.
+
+    ``scenarios`` gives their order; without it they stand in the order of the episodes.
+    """
+    found: list[Result] = []
+    scenarios = scenarios or _ordered(e.scenario for e in episodes)
+    for scenario in [*scenarios, *([ALL] if len(scenarios) > 1 else [])]:
+        here = [e for e in episodes if scenario in (e.scenario, ALL)]
+        for arm in _ordered(e.arm for e in here):
+            mine = [e for e in here if e.arm == arm]
+            found.append(_summed(arm, scenario, None, mine))
+            for kind in ErrorKind:
+                with_kind = [e for e in mine if kind in e.kinds]
+                if with_kind:
+                    found.append(_summed(arm, scenario, kind, with_kind))
+    return tuple(found)
+
+
+def _summed(arm: str, scenario: str, kind: ErrorKind | None, episodes: Sequence[Episode]) -> Result:
+    solved = sum(e.solved for e in episodes)
+    interval = wilson(solved, len(episodes))
+    return Result(
+        arm=arm,
+        scenario=scenario,
+        fault_kind=kind,
+        episodes=len(episodes),
+        success=solved / len(episodes),
+        low=interval.low,
+        high=interval.high,
+        calls=sum(e.calls for e in episodes),
+        identical_repeats=sum(e.identical_repeats for e in episodes),
+        double_writes=sum(e.double_writes for e in episodes),
+        escalated=sum(e.escalated for e in episodes),
+        dropped=sum(e.dropped for e in episodes),
+    )
+
+
+def paired(episodes: Sequence[Episode], scenarios: Sequence[str] = ()) -> tuple[Paired, ...]:
+    """Compare every two arms in every scenario; the arm that comes later in the run is ``a``."""
+    found: list[Paired] = []
+    scenarios = scenarios or _ordered(e.scenario for e in episodes)
+    for scenario in [*scenarios, *([ALL] if len(scenarios) > 1 else [])]:
+        here = [e for e in episodes if scenario in (e.scenario, ALL)]
+        for b, a in combinations(_ordered(e.arm for e in here), 2):
+            pairs = pair_up(here, a, b, lambda e: e.solved)
+            interval: Interval = paired_interval(pairs)
+            found.append(
+                Paired(a, b, scenario, pairs.difference, interval.low, interval.high, mcnemar(pairs))
+            )
+    return tuple(found)
+
+
+def pair_up(episodes: Iterable[Episode], a: str, b: str, good: Callable[[Episode], bool]) -> Pairs:
+    """Count on how many episodes that both arms tried ``good`` holds for both, one or neither of them."""
+    by_arm: dict[str, dict[tuple[str, str, int], bool]] = {a: {}, b: {}}
+    for e in episodes:
+        if e.arm in by_arm:
+            by_arm[e.arm][e.scenario, e.task_id, e.world] = good(e)
+    shared = by_arm[a].keys() & by_arm[b].keys()
+    counts = {(x, y): 0 for x in (True, False) for y in (True, False)}
+    for key in shared:
+        counts[by_arm[a][key], by_arm[b][key]] += 1
+    return Pairs(counts[True, True], counts[True, False], counts[False, True], counts[False, False])
+
+
+def _ordered(names: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(names))

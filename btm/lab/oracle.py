@@ -1,0 +1,117 @@
+"""An agent's helper that knows the map and the faults: what recovery could reach at most.
+
+It tells a fault from a good answer because it asks the injector, not because it is clever. So what it cannot solve
+is not solvable with this map, and what it solves is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from btm.fallback import Candidate, FallbackMap
+from btm.lab.agent import Observation
+from btm.lab.environment import ToolSpec
+from btm.lab.faults.injector import Injector, Invoke
+from btm.model import Effect, ErrorKind, ToolCall
+from btm.runtime.known_values import Facts
+
+PATIENCE = 12
+"""How many identical calls the oracle is ready to make; a call that would need more is blocked for it."""
+
+
+@dataclass
+class Oracle:
+    """The call function of an agent that is helped as well as can be, for one episode.
+
+    Calls go through ``invoke``; ``injector`` is asked what they would meet. ``given`` is what the user said. A call
+    that goes through at a repeat is repeated; a write that happened although it failed is looked up, not repeated;
+    a call that stays blocked is replaced by the first substitute that goes through; where none does, the agent is
+    told to ask a human.
+    """
+
+    invoke: Invoke
+    injector: Injector
+    fallback_map: FallbackMap
+    tools: Mapping[str, ToolSpec]
+    given: Mapping[str, Any] = field(default_factory=dict)
+    seen: Facts = field(default_factory=Facts)
+
+    def __call__(self, tool: str, arguments: Mapping[str, Any]) -> Observation:
+        """Run a call, by whatever way there is."""
+        call = ToolCall(tool, arguments, self.tools[tool].effect)
+        kind = self._blocked(tool, arguments)
+        if kind is None:
+            done, value = self._through(call)
+            if done:
+                self.seen.note(tool, arguments, value)
+            return Observation(value if done else str(value), is_error=not done)
+        for candidate in self.fallback_map.candidates(call, kind, self.known):
+            found, answer = self._instead(call, candidate)
+            if found:
+                self.seen.note(tool, arguments, answer)
+                return Observation(answer, served_by=candidate.tool)
+        human = "".join(f"next: escalate with {name}" for name in self.fallback_map.escalations()[:1])
+        return Observation(
+            f"{tool} is blocked, and so is every way round it", is_error=True, advice=human or None
+        )
+
+    def _blocked(self, tool: str, arguments: Mapping[str, Any]) -> ErrorKind | None:
+        """Return the kind of fault that a call would go on to meet, or None when it goes through in time."""
+        ahead = self.injector.foresee(tool, arguments, PATIENCE)
+        last = ahead[-1]
+        return last.kind if last is not None and all(ahead) else None
+
+    def _through(self, call: ToolCall) -> tuple[bool, Any]:
+        """Repeat a call until no fault meets it; (False, the error) when it does not go through."""
+        error: object = None
+        for _ in range(PATIENCE):
+            try:
+                value = self.invoke(call.tool, call.arguments)
+            except Exception as raised:  # noqa: BLE001 - an injected error or a tool's own: the record tells which
+                error = raised
+                if self.injector.calls[-1].fault is None:
+                    return False, error
+            else:
+                if self.injector.calls[-1].fault is None:
+                    return True, value
+            if self.injector.calls[-1].happened and call.effect is Effect.WRITE:
+                return self._look(call)
+        return False, error
+
+    def _look(self, write: ToolCall) -> tuple[bool, Any]:
+        """Read what a write did whose answer was lost."""
+        check = self.fallback_map.verifier(write, self.known)
+        if check is None or check.missing:
+            return False, "the answer of a write was lost, and the map names no read that shows what it did"
+        read = ToolCall(check.tool, check.arguments)
+        kind = self._blocked(check.tool, check.arguments)
+        if kind is None:
+            return self._through(read)
+        others = self.fallback_map.candidates(read, kind, self.known)
+        answers = (self._instead(read, candidate) for candidate in others)
+        return next((answer for answer in answers if answer[0]), (False, "nothing shows what the write did"))
+
+    def _instead(self, call: ToolCall, candidate: Candidate) -> tuple[bool, Any]:
+        results: list[Any] = []
+        step: Candidate | None = candidate
+        while step is not None:
+            if step.missing:
+                return False, None
+            if self._blocked(step.tool, step.arguments) is not None:
+                return False, None
+            done, value = self._through(ToolCall(step.tool, step.arguments, self.tools[step.tool].effect))
+            if not done:
+                return False, None
+            results.append(value)
+            step = (
+                self.fallback_map.next_step(call, candidate, results, self.known) if candidate.via else None
+            )
+        picked = self.fallback_map.pick_all(call, candidate, results)
+        return picked is not None, picked
+
+    @property
+    def known(self) -> Mapping[str, Any]:
+        """What was said and seen, by field name."""
+        return {**self.given, **self.seen.known}

@@ -1,0 +1,71 @@
+"""From episodes to a report: the JSON document that scripts rely on, and the command that makes it again."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import asdict
+from typing import Any
+
+from btm.lab.faults.settings import EQUAL_WEIGHTS, FaultSettings
+from btm.lab.metrics import Paired, Result, paired, results
+from btm.lab.request import UNIFORM, Evaluation, Request, default_scenarios
+
+_DIGITS = 6
+"""Decimals of rates in the document: more would only differ between platforms."""
+
+
+def document(evaluation: Evaluation, command: str | None = None) -> dict[str, Any]:
+    """Return the report as one JSON document.
+
+    ``success``, ``low``, ``high`` and ``difference`` are rates; ``calls``, ``identical_repeats``,
+    ``double_writes``, ``escalated`` and ``dropped`` count over the row's episodes.
+    """
+    request = evaluation.request
+    return {
+        "domain": request.domain,
+        "seed": request.faults.seed,
+        "command": command or command_line(request),
+        "results": [_rounded(asdict(row)) for row in summary(evaluation)],
+        "paired": [_rounded(asdict(row)) for row in comparisons(evaluation)],
+    }
+
+
+def summary(evaluation: Evaluation) -> tuple[Result, ...]:
+    """Return a run's results in the order in which its scenarios were asked for."""
+    return results(evaluation.episodes, evaluation.request.scenarios)
+
+
+def comparisons(evaluation: Evaluation) -> tuple[Paired, ...]:
+    """Return a run's paired differences in the order in which its scenarios were asked for."""
+    return paired(evaluation.episodes, evaluation.request.scenarios)
+
+
+def _rounded(row: dict[str, Any]) -> dict[str, Any]:
+    return {key: round(value, _DIGITS) if isinstance(value, float) else value for key, value in row.items()}
+
+
+def command_line(request: Request) -> str:
+    """Return the ``btm eval`` command that runs a request again."""
+    plain, faults = FaultSettings(), request.faults
+    words = ["btm", "eval", "--domain", request.domain]
+    if request.scenarios != default_scenarios(request.profile):
+        words += ["--scenario", ",".join(request.scenarios)]
+    words += ["--arms", ",".join(request.arms), "--seed", str(faults.seed)]
+    if faults.rate != plain.rate:
+        words += ["--rate", f"{faults.rate:g}"]
+    if faults.weights != EQUAL_WEIGHTS:
+        words += ["--fault-kinds", ",".join(kind for kind, weight in faults.weights.items() if weight > 0)]
+    if faults.max_consecutive != plain.max_consecutive:
+        words += ["--max-consecutive", str(faults.max_consecutive)]
+    if faults.budget is not None:
+        words += ["--budget", str(faults.budget)]
+    if request.profile != UNIFORM:
+        words += ["--profile", request.profile]
+        words += ["--worlds", str(request.worlds), "--passes", str(request.passes)]
+    if isinstance(request.tasks, int):
+        words += ["--tasks", str(request.tasks)]
+    elif request.tasks is not None:
+        words += ["--tasks", ",".join(request.tasks) + ("," if len(request.tasks) == 1 else "")]
+    if request.database is not None:
+        words += ["--db", request.database]
+    return shlex.join(words)

@@ -1,0 +1,58 @@
+"""What an evaluation is asked for, and what comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from btm.lab.faults.settings import FaultSettings
+from btm.lab.metrics import Episode
+from btm.lab.scenarios import TROUBLED, Scenario
+
+UNIFORM, HETEROGENEOUS = "uniform", "heterogeneous"
+
+PROFILES: Mapping[str, str] = {
+    UNIFORM: "every failing call heals within the same number of repeats; btm learns as it goes",
+    HETEROGENEOUS: "each tool has its own healing chances, reliability and cost, each task a step budget; "
+    "btm learns on one half of the tasks and is measured, frozen, on the other",
+}
+"""How tools differ, each with what it is."""
+
+
+def default_scenarios(profile: str) -> tuple[Scenario, ...]:
+    """Return the scenarios that a profile is made for."""
+    return (Scenario.MIXED,) if profile == HETEROGENEOUS else TROUBLED
+
+
+Progress = Callable[[int, int], None]
+"""Told how many episodes are done, out of how many."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to evaluate.
+
+    ``tasks`` is how many of a domain's tasks to take from the first on, or their ids; None takes all. ``worlds`` and
+    ``passes`` belong to the heterogeneous profile: how many worlds to average over, and how often btm goes through
+    its half of the tasks, each time with other faults.
+    """
+
+    domain: str = "shop"
+    scenarios: tuple[Scenario, ...] = TROUBLED
+    arms: tuple[str, ...] = ("bare", "retry3", "btm")
+    faults: FaultSettings = field(default_factory=FaultSettings)
+    profile: str = UNIFORM
+    tasks: int | tuple[str, ...] | None = None
+    database: str | None = None
+    worlds: int = 4
+    passes: int = 5
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What came of a run. ``left_out`` counts, by scenario, the tasks for which it cannot be made."""
+
+    request: Request
+    episodes: tuple[Episode, ...]
+    left_out: Mapping[Scenario, int]
+    unusable: Mapping[str, str]

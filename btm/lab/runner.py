@@ -1,0 +1,112 @@
+"""Runs every arm on the same tasks under the same faults, and records each episode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from btm.errors import EvaluationError, nearest
+from btm.fallback import FallbackMap
+from btm.lab.arms import BTM_ARMS, Arm, check_arms, plain_arm
+from btm.lab.environment import Environment, Task, load_environment
+from btm.lab.episodes import APART_S, run_episode
+from btm.lab.faults.clock import START
+from btm.lab.metrics import Episode
+from btm.lab.request import HETEROGENEOUS, PROFILES, Evaluation, Progress, Request
+from btm.lab.scenarios import Scenario, Setup, Stage
+
+__all__ = ["APART_S", "PROFILES", "Evaluation", "Progress", "Request", "choose_tasks", "evaluate", "make_arm"]
+
+
+def evaluate(
+    request: Request,
+    *,
+    progress: Progress | None = None,
+    look: Callable[[Arm], None] | None = None,
+) -> Evaluation:
+    """Run an evaluation. The same request gives the same episodes, to the byte.
+
+    ``look`` is shown each arm when its last episode is over, before it is closed. Raises EvaluationError for
+    an unknown domain, arm, profile or task, and when no task is left for a scenario; MissingExtraError when a
+    domain's package is absent.
+    """
+    arms = check_arms(request.arms)
+    if request.profile not in PROFILES:
+        close = nearest(request.profile, PROFILES)
+        hint = f"; did you mean {close!r}?" if close else ""
+        raise EvaluationError(
+            f"there is no profile {request.profile!r}: expected {' or '.join(PROFILES)}{hint}"
+        )
+    environment = load_environment(request.domain)
+    tasks = choose_tasks(environment, request.tasks)
+    if request.profile == HETEROGENEOUS:
+        from btm.lab.holdout import evaluate_held_out  # noqa: PLC0415 - the plain arms need no memory
+
+        return evaluate_held_out(
+            replace(request, arms=arms), environment, tasks, progress=progress, look=look
+        )
+    fallback_map = FallbackMap.load(environment.fallback_map)
+    stage = Stage(environment, fallback_map, request.faults)
+    setups, left_out = _set_up(stage, request, tasks)
+    episodes: list[Episode] = []
+    total = len(setups) * len(arms)
+    for name in arms:
+        arm = make_arm(name, request, fallback_map)
+        try:
+            for number, setup in enumerate(setups):
+                episodes.append(run_episode(arm, setup, stage, START + number * APART_S))
+                if progress is not None:
+                    progress(len(episodes), total)
+            if look is not None:
+                look(arm)
+        finally:
+            arm.close()
+    return Evaluation(request, tuple(episodes), left_out, environment.left_out)
+
+
+def make_arm(name: str, request: Request, fallback_map: FallbackMap) -> Arm:
+    """Return the arm of a name; the first arm with btm of a run writes the request's database."""
+    if name not in BTM_ARMS:
+        return plain_arm(name)
+    from btm.lab.memory_arms import memory_arm  # noqa: PLC0415 - the plain arms need no memory
+
+    writer = next(arm for arm in request.arms if arm in BTM_ARMS)
+    return memory_arm(name, fallback_map, request.faults.seed, request.database if name == writer else None)
+
+
+def choose_tasks(environment: Environment, wanted: int | Sequence[str] | None) -> tuple[Task, ...]:
+    """Return the wanted tasks in the domain's order. Raises EvaluationError that names the nearest id."""
+    if wanted is None:
+        return tuple(environment.tasks)
+    if isinstance(wanted, int):
+        if wanted < 1:
+            raise EvaluationError(f"the number of tasks is at least 1, not {wanted}")
+        return tuple(environment.tasks[:wanted])
+    known = [task.task_id for task in environment.tasks]
+    for task_id in wanted:
+        if task_id in environment.left_out:
+            raise EvaluationError(f"task {task_id!r} cannot be used: {environment.left_out[task_id]}")
+        if task_id not in known:
+            close = nearest(task_id, known)
+            hint = f"; did you mean {close!r}?" if close else ""
+            raise EvaluationError(f"{environment.domain} has no task {task_id!r}{hint}")
+    return tuple(task for task in environment.tasks if task.task_id in wanted)
+
+
+def _set_up(stage: Stage, request: Request, tasks: Sequence[Task]) -> tuple[list[Setup], dict[Scenario, int]]:
+    """Set up every episode: task by task, so that what an arm learns comes from all scenarios alike."""
+    setups: list[Setup] = []
+    left_out = dict.fromkeys(request.scenarios, 0)
+    for task in tasks:
+        for scenario in request.scenarios:
+            setup = stage.set_up(scenario, task)
+            if setup is None:
+                left_out[scenario] += 1
+            else:
+                setups.append(setup)
+    for scenario, count in left_out.items():
+        if count == len(tasks):
+            raise EvaluationError(
+                f"{scenario} cannot be made for any of these tasks with these kinds of fault"
+            )
+    return setups, left_out

@@ -1,0 +1,283 @@
+"""The scenarios, and what each of them promises.
+
+* ``clean``: nothing fails.
+* ``retry_works``: calls fail in ways that pass (timeouts, rate limits, server errors, garbled answers), at most
+  ``max_consecutive`` times in a row; at least one call that the task hangs on does. A write may have happened.
+* ``switch_needed``: a tool that the task hangs on is blocked for good, with any kind of fault that keeps the agent
+  alone from doing it and can be found out (a wrong value, by being acted on). A substitute can be called in this
+  situation, and stays whole.
+* ``impossible``: such a tool, and every way round it that the map knows, is blocked for good, with an exception.
+* ``mixed``: each task drawn into one of the three. In a heterogeneous world nothing has to be drawn: calls fail in ways
+  that pass or not as the tool's character has it, and its substitutes are as reliable as they are.
+
+Whoever knows the map and the faults solves every task of ``retry_works`` and ``switch_needed`` and none of
+``impossible`` (``btm.lab.oracle`` does, and a test holds that over seeds). A task for which a scenario cannot
+be made, such as one without a substitute on its path, is left out of it, and counted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+from btm.fallback import Candidate, FallbackMap
+from btm.fallback.checking import steps_of
+from btm.lab.decisive import decisive_tools
+from btm.lab.environment import Environment, ScriptStep, Task
+from btm.lab.faults.corrupt import harms
+from btm.lab.faults.draw import Draw
+from btm.lab.faults.kinds import MAY_FOLLOW_THE_EFFECT, RAISED, REPEAT_HEALS, RETURNED
+from btm.lab.faults.plan import FaultPlan, NoFaults, Site
+from btm.lab.faults.settings import FaultSettings
+from btm.lab.jsonvalue import field_name
+from btm.lab.plans import BlockedTools, HealingFaults, SiteName, name_of
+from btm.lab.replay import Replay, replay
+from btm.lab.shapes import shapes_of
+from btm.lab.trial import try_alone
+from btm.lab.world import World
+from btm.model import ErrorKind
+
+
+class Scenario(StrEnum):
+    """What kind of trouble an episode meets."""
+
+    CLEAN = "clean"
+    RETRY_WORKS = "retry_works"
+    SWITCH_NEEDED = "switch_needed"
+    IMPOSSIBLE = "impossible"
+    MIXED = "mixed"
+
+
+TROUBLED = (Scenario.RETRY_WORKS, Scenario.SWITCH_NEEDED, Scenario.IMPOSSIBLE)
+"""The three that ``mixed`` draws from."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """One episode, ready to be run by any arm: a task and the faults that wait for it.
+
+    ``kinds`` are the faults on the task's path; ``drawn`` is the scenario that ``mixed`` chose, else ``scenario``.
+    ``budget`` is what the episode may cost.
+    """
+
+    scenario: Scenario
+    drawn: Scenario
+    task: Task
+    plan: FaultPlan
+    kinds: frozenset[ErrorKind] = frozenset()
+    blocked: frozenset[str] = frozenset()
+    budget: float = math.inf
+
+
+@dataclass
+class Stage:
+    """Sets up episodes of one domain under one seed. Keeps what it found out about a task, since that is slow.
+
+    ``clean`` is what each task costs when nothing fails; in a world, it and the faults that wait for a task bound
+    what an episode may cost. Without it nothing is bounded. ``name`` tells episodes of one task apart.
+    """
+
+    environment: Environment
+    fallback_map: FallbackMap
+    settings: FaultSettings = field(default_factory=FaultSettings)
+    world: World | None = None
+    clean: Mapping[str, float] = field(default_factory=dict)
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        self.shapes = shapes_of(self.environment, self.fallback_map)
+        self._replays: dict[str, Replay] = {}
+        self._decisive: dict[str, tuple[str, ...]] = {}
+
+    def set_up(self, scenario: Scenario, task: Task) -> Setup | None:
+        """Return the episode of a task in a scenario, or None when it cannot be made."""
+        setup = self._set_up(scenario, task)
+        if setup is None or self.world is None or task.task_id not in self.clean:
+            return setup
+        sites = {name_of(site): site for site in map(_site, task.steps)}
+        faults = sum(setup.plan.fault(site) is not None for site in sites.values())
+        allowed = faults * self.world.allowance(task.task_id)
+        return replace(setup, budget=self.clean[task.task_id] + allowed)
+
+    def _set_up(self, scenario: Scenario, task: Task) -> Setup | None:
+        match scenario:
+            case Scenario.CLEAN:
+                return Setup(scenario, scenario, task, NoFaults())
+            case Scenario.RETRY_WORKS:
+                return self._retry_works(task)
+            case Scenario.SWITCH_NEEDED:
+                return self._switch_needed(task)
+            case Scenario.IMPOSSIBLE:
+                return self._impossible(task)
+            case Scenario.MIXED if self.world is not None:
+                setup = self._retry_works(task)
+                return setup and replace(setup, scenario=scenario, drawn=scenario)
+            case Scenario.MIXED:
+                made = [s for s in (self.set_up(kind, task) for kind in TROUBLED) if s is not None]
+                if not made:
+                    return None
+                return replace(self._draw(task, "mixed").pick(made), scenario=scenario)
+
+    def _draw(self, task: Task, *words: object) -> Draw:
+        return Draw((self.settings.seed, task.task_id, *words))
+
+    def replay(self, task: Task) -> Replay:
+        """Return the clean run of a task."""
+        if task.task_id not in self._replays:
+            self._replays[task.task_id] = replay(self.environment, self.fallback_map, task)
+        return self._replays[task.task_id]
+
+    def decisive(self, task: Task) -> tuple[str, ...]:
+        """Return the tools that a task hangs on and that can fail."""
+        if task.task_id not in self._decisive:
+            spared = self.shapes.exempt | self.shapes.repairs
+            tools = decisive_tools(self.environment, task)
+            self._decisive[task.task_id] = tuple(tool for tool in tools if tool not in spared)
+        return self._decisive[task.task_id]
+
+    # -- retry works
+
+    def _retry_works(self, task: Task) -> Setup | None:
+        weights = {k: w for k, w in self.settings.weights.items() if k in REPEAT_HEALS and w > 0}
+        if not weights:
+            return None
+        replayed = self.replay(task)
+        sites = {name_of(site): site for site in map(_site, task.steps)}
+        checkable = frozenset(name_of(_site(task.steps[n])) for n in replayed.checkable)
+        script = frozenset(step.tool for step in task.steps)
+        plan = HealingFaults(
+            replace(self.settings, weights=weights),
+            task.task_id,
+            self.shapes,
+            checkable=checkable,
+            script=script,
+            world=self.world,
+        )
+        decisive = {n: s for n, s in sites.items() if s.tool in self.decisive(task)}
+        if not any(plan.fault(site) for site in decisive.values()):
+            forced = plan.lowest(decisive)
+            if forced is None:
+                return None
+            plan = replace(plan, forced=forced)
+        met = (plan.fault(site) for site in sites.values())
+        kinds = frozenset(fault.kind for fault in met if fault is not None)
+        return Setup(Scenario.RETRY_WORKS, Scenario.RETRY_WORKS, task, plan, kinds)
+
+    # -- switch needed
+
+    def _switch_needed(self, task: Task) -> Setup | None:
+        options = {
+            (tool, kind): weight
+            for tool in self.decisive(task)
+            for kind, weight in self._blocks(task, tool).items()
+        }
+        draw = self._draw(task, "switch_needed")
+        while options:
+            # A tool first, then a kind: tools with few kinds are blocked as often as others.
+            tool = draw.pick(list(dict.fromkeys(name for name, _ in options)), "tool", len(options))
+            kinds = {kind: weight for (name, kind), weight in options.items() if name == tool}
+            kind = draw.weighted(kinds, "kind", len(options))
+            setup = self._blocked(Scenario.SWITCH_NEEDED, task, frozenset({tool}), kind)
+            if kind not in RETURNED or kind is ErrorKind.MALFORMED or self._matters(setup, kind):
+                return setup
+            del options[tool, kind]
+        return None
+
+    def _matters(self, setup: Setup, kind: ErrorKind) -> bool:
+        """Whether a silent fault keeps the agent alone from doing its task, and leaves something to notice.
+
+        A wrong value looks right; it shows when it is acted on. Where it only makes the agent stop there is
+        nothing to look at, and no reason to look.
+        """
+        trial = try_alone(self.environment, self.shapes, setup.task, setup.plan)
+        return not trial.unharmed and (trial.acted or kind is not ErrorKind.FACTUAL_ERROR)
+
+    def _blocks(self, task: Task, tool: str) -> Mapping[ErrorKind, float]:
+        """Return the kinds, with their weights, with which a tool can be blocked so that a switch saves the task."""
+        return {
+            kind: weight
+            for kind, weight in self.settings.weights.items()
+            if weight > 0 and self._hurts(task, tool, kind) and self._can_switch(task, tool, kind)
+        }
+
+    def _hurts(self, task: Task, tool: str, kind: ErrorKind) -> bool:
+        """Whether a fault of this kind keeps the task from being done, and can be found out."""
+        shape = self.shapes.of(tool)
+        steps = [n for n, step in enumerate(task.steps) if step.tool == tool]
+        if shape.writes and kind in MAY_FOLLOW_THE_EFFECT:
+            # A blocked write leaves open whether it happened; where that cannot be checked, nobody may switch.
+            return all(n in self.replay(task).checkable for n in steps)
+        if kind not in RETURNED or kind is ErrorKind.MALFORMED:
+            return kind in shape.kinds
+        used = [{place.path: place.value for place in task.used(n)} for n in steps]
+        return any(harms(kind, shape, places) for places in used)
+
+    def _can_switch(self, task: Task, tool: str, kind: ErrorKind) -> bool:
+        """Whether each call of a tool on the script has a substitute that can be called and gives what is needed."""
+        replayed = self.replay(task)
+        return all(
+            any(
+                self._serves(task, number, candidate)
+                for candidate in self.fallback_map.candidates(
+                    replayed.calls[number], kind, replayed.known[number]
+                )
+            )
+            for number, step in enumerate(task.steps)
+            if step.tool == tool
+        )
+
+    def _serves(self, task: Task, number: int, candidate: Candidate) -> bool:
+        if not candidate.complete or task.steps[number].tool in (candidate.tool, *candidate.via):
+            return False
+        needed = {field_name(place.path) for place in task.used(number)}
+        return not needed & set(candidate.lacks)
+
+    # -- impossible
+
+    def _impossible(self, task: Task) -> Setup | None:
+        tools = self.decisive(task)
+        kinds = {k: w for k, w in self.settings.weights.items() if k in RAISED and w > 0}
+        if not tools or not kinds:
+            return None
+        draw = self._draw(task, "impossible")
+        tool = draw.pick(tools, "tool")
+        return self._blocked(Scenario.IMPOSSIBLE, task, self._ways_round(tool), draw.weighted(kinds, "kind"))
+
+    def _ways_round(self, tool: str) -> frozenset[str]:
+        """Return a tool and every tool that can stand in for it, or for one of those."""
+        found, left = {tool}, [tool]
+        while left:
+            for edge in _edges(self.fallback_map, left.pop()):
+                left += [name for name in edge if name not in found]
+                found.update(edge)
+        return frozenset(found) - self.shapes.exempt - self.shapes.repairs
+
+    def _blocked(self, scenario: Scenario, task: Task, tools: frozenset[str], kind: ErrorKind) -> Setup:
+        used: dict[SiteName, tuple[Any, ...]] = {}
+        for number, step in enumerate(task.steps):
+            if step.tool in tools:
+                name = name_of(_site(step))
+                used[name] = (*used.get(name, ()), *(place.path for place in task.used(number)))
+        plan = BlockedTools(
+            tools,
+            kind,
+            self.settings.seed,
+            task.task_id,
+            self.shapes,
+            used,
+            script=frozenset(step.tool for step in task.steps),
+            world=self.world,
+        )
+        return Setup(scenario, scenario, task, plan, frozenset({kind}), tools)
+
+
+def _site(step: ScriptStep) -> Site:
+    return Site.of(step.tool, step.arguments)
+
+
+def _edges(fallback_map: FallbackMap, tool: str) -> list[frozenset[str]]:
+    entry = fallback_map.tools.get(tool)
+    return [frozenset(step.tool for step in steps_of(edge)) for edge in entry.fallbacks] if entry else []

@@ -1,0 +1,109 @@
+"""Which incident a call is an attempt on, and as which action: the half of the tracker that only looks.
+
+The rules stand at the head of :mod:`btm.learning.tracker`, which keeps the incidents that are matched here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from btm.learning.relations import Relations
+from btm.model import Action, Incident, ToolCall
+
+_RANK = {
+    action: rank
+    for rank, action in enumerate((Action.RETRY, Action.REPAIR, Action.VERIFY, Action.SWITCH, Action.REVISE))
+}
+"""How close a match of each action is, the closest first."""
+
+
+class Match(NamedTuple):
+    """A call as an attempt on an incident.
+
+    ``unsure`` says that a substitute which changes things failed and may have done so all the same; ``guessed`` that
+    only the order of calls speaks for the match, not the map.
+    """
+
+    action: Action
+    target: str = ""
+    unsure: bool = False
+    guessed: bool = False
+
+
+class Ticket(NamedTuple):
+    """A call that has begun: its fingerprint, its place in the order, and the incidents open at that moment."""
+
+    call: ToolCall
+    fingerprint: str
+    sequence: int
+    eligible: frozenset[str]
+
+
+@dataclass(slots=True)
+class OpenIncident:
+    """The tracker's own notes about an open incident."""
+
+    incident: Incident
+    fingerprints: dict[str, None] = field(default_factory=dict)  # of the calls that failed, oldest first
+    repaired_by: str = ""
+    latest: int = 0  # the number of the call begun last when something was last done about it
+    until: int = 0  # the number of the call with which it has had its time
+
+
+Answer = tuple[OpenIncident, Match]
+
+
+def answered_by(
+    ticket: Ticket, ok: bool, open_incidents: dict[str, OpenIncident], relations: Relations
+) -> list[Answer]:
+    """Return the incident that a call answers, then those above it that it answers too."""
+    best = closest(ticket, ok, open_incidents, relations)
+    if best is None:
+        return []
+    found = [best]
+    parent = open_incidents.get(best[0].incident.parent_id)
+    while parent is not None:
+        match = matched(parent, ticket, ok, relations)
+        if match is not None:
+            found.append((parent, match))
+        parent = open_incidents.get(parent.incident.parent_id)
+    return found
+
+
+def closest(
+    ticket: Ticket, ok: bool, open_incidents: dict[str, OpenIncident], relations: Relations
+) -> Answer | None:
+    """Return the closest match among the incidents that were open when the call began, the newest of equals."""
+    best: Answer | None = None
+    for incident_id in reversed(open_incidents):
+        if incident_id not in ticket.eligible:
+            continue
+        note = open_incidents[incident_id]
+        match = matched(note, ticket, ok, relations)
+        if match is not None and (best is None or _RANK[match.action] < _RANK[best[1].action]):
+            best = note, match
+    return best
+
+
+def matched(note: OpenIncident, ticket: Ticket, ok: bool, relations: Relations) -> Match | None:
+    """Return what a call is as an attempt on one incident, or None; ``ok`` says whether it succeeded."""
+    incident, call = note.incident, ticket.call
+    if call.tool == incident.tool:
+        if ticket.fingerprint in note.fingerprints:
+            return Match(Action.REPAIR, note.repaired_by) if note.repaired_by else Match(Action.RETRY)
+        return Match(Action.REVISE) if incident.kind.arguments_at_fault else None
+    if incident.outcome.ambiguous and relations.verifies(incident.call, call):
+        return Match(Action.VERIFY, call.tool)
+    stand_in = relations.stands_in(incident.call, call)
+    if stand_in is not None:
+        if ok and not stand_in.complete:
+            # The first of two calls in a row only counts when it fails: then the substitute failed.
+            return None
+        return Match(Action.SWITCH, stand_in.target, unsure=stand_in.underway)
+    if relations.repairs(incident.call, call):
+        return None if ok else Match(Action.REPAIR, call.tool)
+    if relations.knows(incident.tool) or call.effect is not incident.call.effect:
+        return None
+    is_next = ticket.sequence == note.latest + 1
+    return Match(Action.SWITCH, call.tool, guessed=True) if is_next else None

@@ -1,0 +1,309 @@
+"""The incident tracker: which call is an attempt on which incident, and who gets the credit.
+
+One tracker follows one conversation. It is told when a call begins and what came of it, in order, and answers with
+what that teaches. Live adapters and log readers feed the same tracker, so that what is learned from a conversation
+does not depend on which way it came in. It keeps no clock, store or randomness.
+
+The rules of attribution:
+
+* A call can only be an attempt on an incident that was open when the call *began*: calls made in parallel with the
+  failing one are not answers to it.
+* Same tool and same arguments: a retry (or, after a repair tool ran, a repair). Same tool, other arguments: a
+  revise, where arguments can be at fault. A tool that the map names for the failed one: a switch, verify or repair.
+  An escalation tool closes every open incident.
+* Where the map does not know the failed tool (a log without a map), the very next call, if it is another tool with
+  the same effect, counts as a switch to it.
+* One call answers one incident: the closest match, the newest of equals. If that incident belongs to a substitute
+  that failed in turn, the incidents above it are answered with it.
+* A write stays in doubt until someone looks: failing again in another way, or through a substitute that may have
+  done it, does not settle whether it happened.
+* Calls that match nothing are the agent's own detours. An incident is abandoned when ``PATIENCE`` calls began after
+  its latest attempt, or the conversation ends; nothing is learned about what was not tried.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from btm.learning.matching import Match, OpenIncident, Ticket, answered_by, closest
+from btm.learning.relations import Relations
+from btm.model import (
+    Action,
+    Attempt,
+    Effect,
+    EvidenceKey,
+    Incident,
+    IncidentState,
+    Outcome,
+    ToolCall,
+)
+
+__all__ = ["PATIENCE", "ConversationTracker", "Observation", "Ticket"]
+
+PATIENCE = 20
+"""Calls after its latest attempt for which an incident stays open; those made in parallel with it do not count."""
+
+_MAX_ATTEMPTS = 32  # kept of one incident: an agent in a loop must not fill the memory
+_MAX_FINGERPRINTS = 64
+
+
+class Observation(NamedTuple):
+    """What one finished call taught. ``incident`` is the one a failed call now belongs to."""
+
+    attempts: tuple[Attempt, ...] = ()
+    incident: Incident | None = None
+    opened: bool = False
+    closed: tuple[Incident, ...] = ()
+
+
+_NOTHING_LEARNED = Observation()
+
+
+class _Ending(NamedTuple):
+    """How and when a call ended."""
+
+    ticket: Ticket
+    outcome: Outcome
+    at: float
+    latency_s: float | None
+    result: Any
+
+
+class ConversationTracker:
+    """Follows the calls of one conversation. Not thread-safe: its owner holds the lock."""
+
+    def __init__(self, conversation: str, relations: Relations) -> None:
+        self.conversation = conversation
+        self._relations = relations
+        self._open: dict[str, OpenIncident] = {}
+        self._sequence = 0
+
+    @property
+    def open_incidents(self) -> tuple[Incident, ...]:
+        """The open incidents, oldest first."""
+        return tuple(note.incident for note in self._open.values())
+
+    def begin(self, call: ToolCall, fingerprint: str) -> Ticket:
+        """Note that a call begins; give the ticket to :meth:`finish`. A ticket never finished teaches nothing."""
+        self._sequence += 1
+        return Ticket(call, fingerprint, self._sequence, frozenset(self._open))
+
+    def incident(self, incident_id: str) -> Incident | None:
+        """Return an open incident by its id."""
+        note = self._open.get(incident_id)
+        return note.incident if note else None
+
+    def incident_of(self, fingerprint: str, tool: str) -> Incident | None:
+        """Return the newest open incident that the same call (tool and arguments) belongs to."""
+        note = self._note_of(fingerprint, tool)
+        return note.incident if note else None
+
+    def would_answer(self, call: ToolCall, fingerprint: str) -> tuple[Incident, Action] | None:
+        """Return the open incident on which ``call`` would be an attempt for certain, and as which action.
+
+        Other arguments (a revise) or the mere order of calls say too little about a call that was not made yet.
+        """
+        ticket = Ticket(call, fingerprint, self._sequence + 1, frozenset(self._open))
+        found = closest(ticket, False, self._open, self._relations)
+        if found is None or found[1].action is Action.REVISE or found[1].guessed:
+            return None
+        return found[0].incident, found[1].action
+
+    def finish(
+        self,
+        ticket: Ticket,
+        outcome: Outcome,
+        *,
+        at: float,
+        latency_s: float | None = None,
+        result: Any = None,
+    ) -> Observation:
+        """Take in what came of a call that ended at ``at``; ``result`` is looked at only if it verifies a write."""
+        if outcome.ok and not self._open:
+            return _NOTHING_LEARNED
+        ending = _Ending(ticket, outcome, at, latency_s, result)
+        closed = list(self._expire(ticket.sequence, at))
+        if outcome.ok and self._relations.escalates(ticket.call.tool):
+            return self._escalated(ending, closed)
+        answered = answered_by(ticket, outcome.ok, self._open, self._relations)
+        attempts: list[Attempt] = []
+        for note, match in answered:
+            attempt = self._attempt(note, match, ending)
+            attempts.append(attempt)
+            # One call can have settled an incident through the one below it.
+            if note.incident.incident_id in self._open:
+                closed += self._settle(note, match, ending, attempt)
+        if not answered and outcome.ok:
+            self._note_repair(ticket)
+        if outcome.ok:
+            if ticket.call.effect is Effect.WRITE:
+                self._note_change()
+            return Observation(tuple(attempts), closed=tuple(closed))
+        own = next((note for note, _ in answered if note.incident.tool == ticket.call.tool), None)
+        opened = own is None
+        if own is None:
+            parent = answered[0][0].incident.incident_id if answered else ""
+            own = self._join_or_open(ticket, outcome, at, parent)
+        return Observation(tuple(attempts), own.incident, opened, tuple(closed))
+
+    def end(self, at: float) -> tuple[Incident, ...]:
+        """Close what is still open as abandoned: the conversation is over."""
+        closed: list[Incident] = []
+        while self._open:
+            closed += self._close(next(iter(self._open.values())), IncidentState.ABANDONED, at)
+        return tuple(closed)
+
+    # -- attempts -----------------------------------------------------------------------------------------------
+
+    def _attempt(self, note: OpenIncident, match: Match, ending: _Ending) -> Attempt:
+        incident, outcome, (action, target, *_) = note.incident, ending.outcome, match
+        key = EvidenceKey(incident.tool, incident.kind, action, target, incident.next_ordinal(action, target))
+        attempt = Attempt(
+            incident_id=incident.incident_id,
+            call_id=ending.ticket.call.call_id,
+            key=key,
+            success=outcome.ok,
+            at=ending.at,
+            latency_s=ending.latency_s,
+            failed_as=outcome.kind,
+        )
+        self._renew(note, ending.ticket)
+        return attempt
+
+    def _settle(self, note: OpenIncident, match: Match, ending: _Ending, attempt: Attempt) -> list[Incident]:
+        """Apply an attempt and its outcome to its incident; return what that closes."""
+        outcome, call, incident = ending.outcome, ending.ticket.call, note.incident
+        attempts = (*incident.attempts[1 - _MAX_ATTEMPTS :], attempt)
+        if not outcome.ok:
+            if call.tool == incident.tool:
+                self._failed_again(note, ending.ticket, outcome, attempts)
+                return []
+            note.incident = replace(incident, attempts=attempts)
+            if match.action is Action.SWITCH and not match.guessed:
+                unsure = match.unsure or (outcome.ambiguous and call.effect is Effect.WRITE)
+                if unsure:  # what was wanted may have been done by the substitute
+                    note.incident = _in_doubt(note.incident)
+            return []
+        if match.action is not Action.VERIFY:
+            return self._close(note, IncidentState.RESOLVED, ending.at, attempts)
+        happened = self._relations.done(incident.call, ending.result)
+        note.incident = replace(incident, attempts=attempts, happened=happened)
+        return self._fulfilled(note, ending.at) if happened else []
+
+    def _fulfilled(self, note: OpenIncident, at: float) -> list[Incident]:
+        """Close an incident whose write turned out to have happened, and those that it was a substitute for."""
+        closed = self._close(note, IncidentState.RESOLVED, at)
+        above = self._open.get(note.incident.parent_id)
+        if above is not None and self._relations.stands_in(above.incident.call, note.incident.call):
+            closed += self._fulfilled(above, at)
+        return closed
+
+    # -- opening and closing ------------------------------------------------------------------------------------
+
+    def _note_of(self, fingerprint: str, tool: str) -> OpenIncident | None:
+        for note in reversed(self._open.values()):
+            if note.incident.tool == tool and fingerprint in note.fingerprints:
+                return note
+        return None
+
+    def _failed_again(
+        self, note: OpenIncident, ticket: Ticket, outcome: Outcome, attempts: tuple[Attempt, ...]
+    ) -> None:
+        """Take in a further failure of the failed tool itself."""
+        assert outcome.kind is not None  # noqa: S101 - only failures come here
+        unsure = note.incident.uncertain_write
+        note.fingerprints[ticket.fingerprint] = None
+        if len(note.fingerprints) > _MAX_FINGERPRINTS:
+            del note.fingerprints[next(iter(note.fingerprints))]
+        note.repaired_by = ""
+        latest = replace(
+            note.incident,
+            call=ticket.call,
+            kind=outcome.kind,
+            outcome=outcome,
+            attempts=attempts,
+            happened=None,
+            changed=False,
+        )
+        note.incident = _in_doubt(latest) if unsure else latest
+
+    def _join_or_open(self, ticket: Ticket, outcome: Outcome, at: float, parent: str) -> OpenIncident:
+        """Open an incident, unless the same call already failed in parallel: then it is the same one."""
+        assert outcome.kind is not None  # noqa: S101 - only failures open incidents
+        note = self._note_of(ticket.fingerprint, ticket.call.tool)
+        if note is not None:
+            self._failed_again(note, ticket, outcome, note.incident.attempts)
+            return note
+        incident = Incident(
+            incident_id=f"{self.conversation}/{ticket.call.call_id}",
+            conversation=self.conversation,
+            call=ticket.call,
+            kind=outcome.kind,
+            outcome=outcome,
+            opened_at=at,
+            parent_id=parent,
+        )
+        note = OpenIncident(incident, {ticket.fingerprint: None})
+        self._renew(note, ticket)
+        self._open[incident.incident_id] = note
+        return note
+
+    def _renew(self, note: OpenIncident, ticket: Ticket) -> None:
+        """Give an incident its time from now on. What ran beside this call is answered in turn, and takes time too."""
+        begun = self._sequence - ticket.sequence
+        answered = sum(1 for other in self._open.values() if other.latest >= ticket.sequence)
+        note.latest = self._sequence
+        note.until = max(note.until, self._sequence + PATIENCE + max(begun, answered))
+
+    def suspect(self, call: ToolCall, fingerprint: str, outcome: Outcome, at: float) -> Incident:
+        """Open an incident for a call that had seemed to succeed: a cross-check or a person found it wrong."""
+        ticket = Ticket(call, fingerprint, self._sequence, frozenset())
+        return self._join_or_open(ticket, outcome, at, "").incident
+
+    def _note_repair(self, ticket: Ticket) -> None:
+        for incident_id, note in self._open.items():
+            if incident_id in ticket.eligible and self._relations.repairs(note.incident.call, ticket.call):
+                note.repaired_by = ticket.call.tool
+                self._renew(note, ticket)
+
+    def _note_change(self) -> None:
+        for note in self._open.values():
+            note.incident = replace(note.incident, changed=True)
+
+    def _escalated(self, ending: _Ending, closed: list[Incident]) -> Observation:
+        """Close every open incident; the newest one is the attempt's, so that one call counts once."""
+        attempts: tuple[Attempt, ...] = ()
+        if self._open:
+            newest = list(self._open.values())[-1]
+            attempts = (self._attempt(newest, Match(Action.ESCALATE, ending.ticket.call.tool), ending),)
+            newest.incident = replace(newest.incident, attempts=(*newest.incident.attempts, *attempts))
+        while self._open:
+            closed += self._close(next(iter(self._open.values())), IncidentState.ESCALATED, ending.at)
+        return Observation(attempts, closed=tuple(closed))
+
+    def _close(
+        self, note: OpenIncident, state: IncidentState, at: float, attempts: tuple[Attempt, ...] | None = None
+    ) -> list[Incident]:
+        """Close an incident, and with it those of substitutes that had failed while standing in for it."""
+        attempts = note.incident.attempts if attempts is None else attempts
+        incident = note.incident = replace(note.incident, state=state, closed_at=at, attempts=attempts)
+        del self._open[incident.incident_id]
+        closed = [incident]
+        below = [n for n in self._open.values() if n.incident.parent_id == incident.incident_id]
+        for child in below:
+            left = IncidentState.ABANDONED if state is IncidentState.RESOLVED else state
+            closed += self._close(child, left, at)
+        return closed
+
+    def _expire(self, sequence: int, at: float) -> list[Incident]:
+        closed: list[Incident] = []
+        for note in list(self._open.values()):
+            if sequence > note.until and note.incident.incident_id in self._open:
+                closed += self._close(note, IncidentState.ABANDONED, at)
+        return closed
+
+
+def _in_doubt(incident: Incident) -> Incident:
+    """Return an incident whose write may have happened, as far as anyone knows."""
+    return replace(incident, outcome=replace(incident.outcome, ambiguous=True), happened=None)

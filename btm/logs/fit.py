@@ -1,0 +1,149 @@
+"""From recorded conversations to evidence: sums a key, and the counts that a summary shows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from btm.fallback import FallbackMap
+from btm.learning.posterior import Decay
+from btm.logs.conversation import Conversation, Skipped
+from btm.logs.eventlog import NAME as EVENTS
+from btm.logs.learned import LearnedFrom
+from btm.logs.listening import Listener, Told
+from btm.model import Action, Attempt, ErrorKind, EvidenceKey
+from btm.store import EvidenceRow
+
+__all__ = ["Fit", "Listener", "Told", "fit"]
+
+_MAX_SKIPPED = 10_000
+
+
+@dataclass
+class Fit:
+    """What a fit has learned so far, as sums and counts; nothing of it is in a database yet.
+
+    ``sums`` are a key's successes and failures as evidence weighs them; ``tried`` counts them, by key and success.
+    ``made`` holds every attempt with its conversation's id, if the fit was asked to keep them.
+    """
+
+    conversations: int = 0
+    already_fitted: int = 0
+    calls: int = 0
+    unanswered: int = 0
+    incidents: int = 0
+    attempts: int = 0
+    errors: Counter[ErrorKind] = field(default_factory=Counter)
+    tool_errors: Counter[tuple[str, ErrorKind]] = field(default_factory=Counter)
+    tools: Counter[str] = field(default_factory=Counter)
+    actions: Counter[Action] = field(default_factory=Counter)
+    formats: Counter[str] = field(default_factory=Counter)
+    skipped: list[Skipped] = field(default_factory=list)
+    skipped_count: int = 0
+    fitted: LearnedFrom = field(default_factory=LearnedFrom)
+    sums: dict[EvidenceKey, list[float]] = field(default_factory=dict)
+    tried: Counter[tuple[EvidenceKey, bool]] = field(default_factory=Counter)
+    made: list[tuple[str, Attempt]] = field(default_factory=list)
+
+    def rows(self) -> Iterator[EvidenceRow]:
+        """Iterate over the evidence as rows for a store."""
+        for key, (successes, failures) in self.sums.items():
+            yield key, successes, failures
+
+    def add(self, conversation: Conversation, told: Told, decay: Decay, *, keep: bool = False) -> None:
+        """Take in what one conversation taught; ``keep`` its attempts as well as their sums."""
+        self.conversations += 1
+        self.formats[conversation.format] += 1
+        answered = 0
+        for turn in told.turns:
+            answered += len(turn)
+            for call, outcome, _ in turn:
+                self.tools[call.tool] += 1
+                if outcome.kind is not None:
+                    self.errors[outcome.kind] += 1
+                    self.tool_errors[call.tool, outcome.kind] += 1
+        self.calls += answered + told.unanswered
+        self.unanswered += told.unanswered
+        self.incidents += len(told.incidents)
+        self.attempts += len(told.attempts)
+        for attempt in told.attempts:
+            self.actions[attempt.key.action] += 1
+            self.tried[attempt.key, attempt.success] += 1
+            sums = self.sums.setdefault(attempt.key, [0.0, 0.0])
+            sums[0 if attempt.success else 1] += decay.weight(attempt.at)
+        if keep:
+            self.made += ((conversation.conversation_id, attempt) for attempt in told.attempts)
+        if conversation.digest:
+            self.fitted.add(conversation.digest, conversation.source, answered)
+
+    def skip(self, skipped: Skipped) -> None:
+        """Note a piece of a log that could not be read."""
+        self.skipped_count += 1
+        if len(self.skipped) < _MAX_SKIPPED:
+            self.skipped.append(skipped)
+
+    def merge(self, other: Fit) -> None:
+        """Add what another fit learned, from other conversations."""
+        self.conversations += other.conversations
+        self.already_fitted += other.already_fitted
+        self.calls += other.calls
+        self.unanswered += other.unanswered
+        self.incidents += other.incidents
+        self.attempts += other.attempts
+        self.errors += other.errors
+        self.tool_errors += other.tool_errors
+        self.tools += other.tools
+        self.actions += other.actions
+        self.tried += other.tried
+        self.formats += other.formats
+        self.skipped += other.skipped[: _MAX_SKIPPED - len(self.skipped)]
+        self.skipped_count += other.skipped_count
+        self.fitted.extend(other.fitted)
+        self.made += other.made
+        for key, (successes, failures) in other.sums.items():
+            sums = self.sums.setdefault(key, [0.0, 0.0])
+            sums[0] += successes
+            sums[1] += failures
+
+
+def fit(
+    conversations: Iterable[Conversation | Skipped],
+    fallback_map: FallbackMap,
+    *,
+    decay: Decay,
+    now: float,
+    fitted_before: Container[str] = frozenset(),
+    keep: bool = False,
+) -> Fit:
+    """Learn from conversations; those whose digest is in ``fitted_before``, or stands twice here, count once."""
+    return teach(Listener(fallback_map, now=now), conversations, decay, fitted_before, keep=keep)
+
+
+def teach(
+    listener: Listener,
+    conversations: Iterable[Conversation | Skipped],
+    decay: Decay,
+    fitted_before: Container[str] = frozenset(),
+    fitted_here: Container[str] = frozenset(),
+    *,
+    lived: Container[str] = frozenset(),
+    keep: bool = False,
+) -> Fit:
+    """Learn from conversations as :func:`fit` does, with a listener that is used for others too.
+
+    ``fitted_here`` are digests of other parts of the same work, to be left out like those in ``fitted_before``;
+    ``lived`` are conversations that the database lived through itself, whose own event log teaches nothing new.
+    """
+    done = Fit()
+    for item in conversations:
+        if isinstance(item, Skipped):
+            done.skip(item)
+        elif (
+            (digest := item.digest)
+            and (digest in fitted_before or digest in fitted_here or digest in done.fitted)
+        ) or (item.format == EVENTS and item.conversation_id in lived):
+            done.already_fitted += 1
+        else:
+            done.add(item, listener.listen(item), decay, keep=keep)
+    return done

@@ -1,0 +1,216 @@
+"""Calls that are logged one by one (spans, runs, events), brought together as conversations.
+
+A call that begins before any call of the same turn has ended was made together with them: it cannot have been
+decided on in the light of an answer. Logs that name the turn are believed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, Self
+
+import orjson
+
+from btm.logs.chat import MALFORMED, reason
+from btm.logs.conversation import NO_RESULT, Conversation, Skipped
+from btm.logs.eventlog import outcome_from, reported
+from btm.logs.groups import Groups
+from btm.logs.records import Log, Record, digest_of
+from btm.logs.scanner import Path
+from btm.logs.turns import Turns, answer
+from btm.model import Effect, Outcome
+from btm.support.untrusted import redact
+
+_DUMP = orjson.OPT_NON_STR_KEYS
+
+
+class LooseCall(NamedTuple):
+    """A call as one record of a log has it.
+
+    ``own_id`` names the record: one that comes again (exporters repeat what was not acknowledged) counts once.
+    ``parent`` is the ``own_id`` of the record around it, ``turn`` what calls of one turn have in common, where the
+    log says so. ``start`` and ``end`` are seconds since the epoch. ``verdict`` holds the fields of an Outcome.
+    """
+
+    conversation: str
+    own_id: str
+    tool: str
+    arguments: dict[str, Any]
+    call_id: str = ""
+    start: float | None = None
+    end: float | None = None
+    has_result: bool = False
+    result: Any = None
+    is_error: bool | None = None
+    error_type: str | None = None
+    parent: str = ""
+    turn: str | None = None
+    intent: str | None = None
+    effect: str = "read"
+    verdict: dict[str, Any] | None = None
+
+
+class Report(NamedTuple):
+    """What was found out later about a call: it had failed after all, with this error kind."""
+
+    conversation: str
+    call_id: str
+    kind: str
+
+
+class Reward(NamedTuple):
+    """The score of a conversation."""
+
+    conversation: str
+    reward: float
+
+
+Loose = LooseCall | Report | Reward
+_KINDS: tuple[type[Any], ...] = (LooseCall, Report, Reward)
+
+
+class Entry(NamedTuple):
+    """What one record says about a conversation, kept small until everything about that conversation is there."""
+
+    format: str
+    conversation: str
+    record: bytes
+
+
+class Gathered(NamedTuple):
+    """All that the logs say about one conversation, not put in order yet: that can be left to another process."""
+
+    format: str
+    conversation: str
+    records: tuple[bytes, ...]
+
+
+def entries(
+    log: Log, name: str, parse: Callable[[Any], Iterable[Loose]], path: Path = ()
+) -> Iterator[Entry | Skipped]:
+    """Read a log whose records ``parse`` turns into what they say about conversations."""
+    for record in log.records(path):
+        if isinstance(record, Skipped):
+            yield record
+            continue
+        try:
+            yield from _entries(record, name, parse)
+        except MALFORMED as error:
+            yield Skipped(log.name, record.line, f"not a record of {name}: {reason(error)}")
+
+
+Item = Conversation | Entry | Skipped
+
+
+class Gathering:
+    """Brings the entries of one conversation together, whichever log they come from. A context manager."""
+
+    def __init__(self) -> None:
+        self._groups = Groups()
+
+    def __enter__(self) -> Self:
+        self._groups.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._groups.__exit__()
+
+    def of(self, items: Iterable[Item]) -> Iterator[Conversation | Skipped]:
+        """Keep the entries among ``items``, and pass everything else on."""
+        for item in items:
+            if type(item) is Entry:
+                self._groups.add(f"{item.format} {item.conversation}", item.record)
+            else:
+                yield item  # type: ignore[misc] # it is none
+
+    def __iter__(self) -> Iterator[Gathered]:
+        """Give what was kept, once there is no more to come."""
+        for key, records in self._groups:
+            name, _, conversation = key.partition(" ")
+            yield Gathered(name, conversation, tuple(records))
+
+
+def put_in_order(items: Iterable[Conversation | Gathered | Skipped]) -> Iterator[Conversation | Skipped]:
+    """Make conversations of what was gathered; everything else is passed on."""
+    for item in items:
+        if type(item) is not Gathered:
+            yield item  # type: ignore[misc] # it is none
+            continue
+        name, key, records = item
+        loaded = [orjson.loads(record) for record in records]
+        try:
+            yield _conversation(key, loaded, name)
+        except MALFORMED as error:
+            log = str(loaded[0][1]).rpartition(":")[0]
+            yield Skipped(log, 0, f"conversation {redact(key)}: {reason(error)}")
+
+
+def _entries(record: Record, name: str, parse: Callable[[Any], Iterable[Loose]]) -> Iterator[Entry]:
+    digest = ""
+    for loose in parse(record.value):
+        if type(loose) is LooseCall and not (isinstance(loose.tool, str) and loose.tool):
+            raise ValueError("a call without the name of its tool")
+        digest = digest or digest_of(record.raw)
+        said = [_KINDS.index(type(loose)), record.place, digest, tuple(loose)]
+        yield Entry(name, loose.conversation, orjson.dumps(said, option=_DUMP, default=str))
+
+
+def _conversation(conversation_id: str, entries: list[list[Any]], name: str) -> Conversation:
+    things = [_KINDS[kind]._make(fields) for kind, _, _, fields in entries]
+    calls = _in_order(thing for thing in things if type(thing) is LooseCall)
+    reports = {thing.call_id: thing.kind for thing in things if type(thing) is Report}
+    rewards = [thing.reward for thing in things if type(thing) is Reward]
+    digests = sorted({digest for _, _, digest, _ in entries})
+    digest = digest_of("".join(digests).encode())
+    started_at = next((call.start for call in calls if call.start is not None), None)
+    turns = Turns(conversation_id, started_at, digest[:8])
+    for call, joins in zip(calls, _joins(calls), strict=True):
+        if not joins:
+            turns.turn()
+        _add(turns, call, reports)
+    reward = rewards[-1] if rewards else None
+    return Conversation(conversation_id, entries[0][1], turns.batches(), reward, started_at, digest, name)
+
+
+def _in_order(calls: Iterable[LooseCall]) -> list[LooseCall]:
+    """Sort by start, drop repetitions, and drop a call that only passes on the call of the record around it."""
+    unique: dict[str, LooseCall] = {}
+    for call in calls:
+        unique.setdefault(call.own_id or f"{len(unique)}", call)
+    around: Mapping[str, LooseCall] = unique
+
+    def passes_on(call: LooseCall) -> bool:  # an MCP client's span in the agent's own span of the same call
+        return call.parent in around and around[call.parent].tool == call.tool
+
+    kept = [call for call in unique.values() if not passes_on(call)]
+    return sorted(kept, key=lambda call: call.start or 0.0)
+
+
+def _joins(calls: list[LooseCall]) -> Iterator[bool]:
+    """Say for each call whether it belongs to the turn of the one before it."""
+    turn: str | None = None
+    earliest_end: float | None = None
+    for index, call in enumerate(calls):
+        if index and call.turn is not None and turn is not None:
+            joins = call.turn == turn
+        else:
+            joins = call.start is not None and earliest_end is not None and call.start < earliest_end
+        yield joins
+        turn = call.turn
+        if not joins or earliest_end is None:
+            earliest_end = call.end
+        elif call.end is not None:
+            earliest_end = min(earliest_end, call.end)
+
+
+def _add(turns: Turns, call: LooseCall, reports: Mapping[str, str]) -> None:
+    effect = Effect(call.effect)
+    slot = turns.call(
+        call.tool, call.arguments, call.call_id or call.own_id, call.start, intent=call.intent, effect=effect
+    )
+    outcome: Outcome | None = None if call.verdict is None else outcome_from(call.verdict)
+    if (kind := reports.get(call.call_id)) is not None:
+        outcome = reported(kind)
+    latency_s = call.end - call.start if call.end is not None and call.start is not None else None
+    result = call.result if call.has_result else NO_RESULT
+    answer(slot, result, call.is_error, call.error_type, latency_s=latency_s, outcome=outcome)

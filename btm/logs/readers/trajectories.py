@@ -1,0 +1,100 @@
+"""Failure trajectories (see ``btm.logs.trajectory``): an array of them, one a line, or one a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from btm.logs.chat import MALFORMED, reason
+from btm.logs.conversation import NO_RESULT, Conversation, Skipped
+from btm.logs.layout import layout_of
+from btm.logs.records import Log, Record, digest_of
+from btm.logs.sample import Sample
+from btm.logs.scanner import Path
+from btm.logs.trajectory import LOGIC, Step, Trajectory
+from btm.logs.turns import Turns, answer
+from btm.logs.values import arguments_of, number_of, time_of
+
+NAME = "trajectories"
+LOOKS_FOR = "`trajectory_id` and `steps` with a `tool_name` each"
+
+
+def matches(sample: Sample) -> bool:
+    """Whether the log's first records are trajectories."""
+    found = any("steps" in record and not _MARKS.isdisjoint(record) for record in sample.objects)
+    return (
+        found or "trajectories" in sample.keys or (not sample.records and b'"trajectory_id"' in sample.head)
+    )
+
+
+_MARKS = frozenset({"trajectory_id", "final_outcome", "failure_summary"})
+
+
+def apart(sample: Sample) -> Path:
+    """Where the trajectories lie."""
+    return ("trajectories",) if "trajectories" in sample.keys else ()
+
+
+def read(log: Log) -> Iterator[Conversation | Skipped]:
+    """Read each trajectory as a conversation."""
+    for record in log.records(apart(log.sample)):
+        if isinstance(record, Skipped):
+            yield record
+            continue
+        try:
+            yield _conversation(record)
+        except MALFORMED as error:
+            yield Skipped(log.name, record.line, f"not a trajectory: {reason(error)}")
+
+
+def _conversation(record: Record) -> Conversation:
+    trajectory, digest = Trajectory.from_json(record.value), digest_of(record.raw)
+    conversation_id, started_at = (
+        str(trajectory.trajectory_id or digest),
+        layout_of(record.value).start_in(record.value),
+    )
+    turns = Turns(conversation_id, started_at, digest[:8])
+    turn: object = None
+    for step in trajectory.steps:
+        if step.extra.get("turn") is None or step.extra["turn"] != turn:
+            turns.turn()
+        turn = step.extra.get("turn")
+        _add(turns, step)
+    return Conversation(
+        conversation_id,
+        record.place,
+        turns.batches(),
+        trajectory.reward,
+        started_at,
+        digest,
+        NAME,
+        trajectory.task_description or "",
+    )
+
+
+def _add(turns: Turns, step: Step) -> None:
+    extra = step.extra
+    slot = turns.call(
+        step.tool_name,
+        arguments_of(step.input_params),
+        extra.get("call_id"),
+        time_of(extra.get("at")),
+        intent=step.intent,
+    )
+    result, failed = _result(step.response), step.failure_type is not None
+    # The types of logic are about the agent; and a step without response or failure has not been answered.
+    silent = step.failure_type == LOGIC or (result is NO_RESULT and not failed)
+    latency_s = number_of(extra.get("latency_s"))
+    answer(slot, result, None if silent else failed, latency_s=latency_s, outcome=step.outcome)
+
+
+def _result(response: Mapping[str, Any]) -> Any:
+    """Return the body of a response that says nothing else, and otherwise the whole, for the code tells too."""
+    said = {name for name, value in response.items() if value is not None}
+    if not said:
+        return NO_RESULT
+    return (
+        response["body"]
+        if said == {"body"} or (said == {"body", "status_code"} and response["status_code"] == 200)
+        else response
+    )

@@ -1,0 +1,101 @@
+"""From paths to conversations: the one iterator that fitting, auditing and backtesting stand on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+
+from btm.errors import TraceError
+from btm.logs.conversation import Conversation, Skipped
+from btm.logs.formats import Reader, named_reader, reader_for
+from btm.logs.loose import Gathering, put_in_order
+from btm.logs.records import Log
+from btm.logs.source import STDIN, ByteStream, LogFile, Watch, find_logs, open_log
+
+
+def read_conversations(
+    paths: Iterable[str | os.PathLike[str]],
+    *,
+    format: str | None = None,  # noqa: A002 - what the command line calls it
+    strict: bool = False,
+    watch: Watch | None = None,
+) -> Iterator[Conversation | Skipped]:
+    """Read every conversation of these logs, one at a time, and say what had to be left out.
+
+    ``paths`` are files, folders (all of their files that are not hidden), globs, or ``-`` for stdin; plain, gzip or
+    Zstandard. The format is found by content unless ``format`` names it. Memory stays flat whatever the size; only
+    formats that mix conversations (spans, runs, events) use temporary files beyond a budget.
+
+    A broken line or element is a ``Skipped``, and the rest is read; ``strict`` raises TraceError instead. Raises
+    TraceError for a path that does not exist or cannot be opened, and UnknownFormatError for a file that was named
+    and that no reader knows, both before anything is given; such a file of a folder or glob is skipped. ``watch`` is
+    told of the bytes as they are read.
+    """
+    logs = logs_to_read(paths, format)
+    return _read(logs, format, strict=strict, watch=watch)
+
+
+def logs_to_read(paths: Iterable[str | os.PathLike[str]], name: str | None) -> list[LogFile]:
+    """Return the logs that ``paths`` mean; raises for them what ``read_conversations`` does."""
+    logs = list(find_logs(paths))
+    if name is None:
+        for log in logs[1:]:  # the first one speaks for itself when it is read
+            _check(log)
+    else:
+        named_reader(name)
+    return logs
+
+
+def _check(log: LogFile) -> None:
+    if log.named and log.path != STDIN:
+        with open_log(log.path) as stream:
+            opened = Log(log.path, stream)
+            if not opened.sample.empty:
+                reader_for(opened)
+
+
+def _read(
+    logs: list[LogFile], name: str | None, *, strict: bool, watch: Watch | None
+) -> Iterator[Conversation | Skipped]:
+    for found in _conversations(logs, name, watch):
+        if strict and isinstance(found, Skipped):
+            raise TraceError(str(found))
+        yield found
+
+
+def _conversations(
+    logs: list[LogFile], name: str | None, watch: Watch | None
+) -> Iterator[Conversation | Skipped]:
+    with Gathering() as gathering:
+        for log in logs:
+            with opened(log, name, watch) as found:
+                if isinstance(found, Skipped):
+                    yield found
+                elif found is not None:
+                    reader, opened_log = found
+                    yield from gathering.of(reader.read(opened_log))
+        yield from put_in_order(gathering)
+
+
+@contextmanager
+def opened(
+    log: LogFile, name: str | None, watch: Watch | None = None
+) -> Iterator[tuple[Reader, Log] | Skipped | None]:
+    """Open a log and find its reader; None for an empty one. A log that was not named is skipped, not refused."""
+    with ExitStack() as stack:
+        try:
+            stream = stack.enter_context(open_log(log.path, watch))
+            found: tuple[Reader, Log] | Skipped | None = _look(log.path, stream, name)
+        except TraceError as error:
+            if log.named:
+                raise
+            found = Skipped(log.path, 0, str(error).removeprefix(f"{log.path}: "))
+        yield found
+
+
+def _look(path: str, stream: ByteStream, name: str | None) -> tuple[Reader, Log] | Skipped | None:
+    log = Log(path, stream)
+    if not log.sample.empty:
+        return reader_for(log, name), log
+    return Skipped(path, 0, stream.problem) if stream.problem else None

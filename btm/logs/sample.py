@@ -1,0 +1,130 @@
+"""A look at the beginning of a log: how it is framed, and what its first records look like."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from itertools import islice
+from typing import Any
+
+import orjson
+
+from btm.logs.lenient import loads
+from btm.logs.scanner import Element, Scanner
+from btm.logs.source import ByteStream
+
+SIZE = 64 << 10
+_LARGEST = 4 << 20
+_RECORDS = 20
+_LINES = 200
+
+
+class Shape(Enum):
+    """How a log is framed."""
+
+    LINES = "lines"  # JSONL: a record a line
+    ARRAY = "array"  # a JSON array of records
+    OBJECT = "object"  # a JSON object, or several one after the other
+    OTHER = "other"  # nothing that looks like JSON
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What is known of a log before it is read.
+
+    ``records`` are its first records: lines, elements of the array, or the object itself when it is small.
+    ``keys`` are the keys of the first record, as far as the sample reaches.
+    """
+
+    head: bytes
+    shape: Shape
+    records: tuple[Any, ...] = ()
+    keys: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, stream: ByteStream) -> Sample:
+        """Look at the beginning of ``stream``, further when the first record is large. Nothing is used up."""
+        size = SIZE
+        while True:
+            head = stream.peek(size)
+            complete = len(head) < size
+            # A first line longer than this may be a long conversation or a whole document: its end tells.
+            if complete or size >= _LARGEST or b"\n" in head.rstrip():
+                sample = _look(head, complete=complete)
+                if sample.records or sample.shape is not Shape.ARRAY or complete or size >= _LARGEST:
+                    return sample
+            size *= 4
+
+    @property
+    def objects(self) -> Iterator[Mapping[str, Any]]:
+        """Those first records that are objects."""
+        return (record for record in self.records if isinstance(record, dict))
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to read."""
+        return not self.head.strip()
+
+
+def _look(head: bytes, *, complete: bool) -> Sample:
+    if (records := _as_lines(head, complete=complete)) is not None:
+        return Sample(head, Shape.LINES, records, _keys_of(records))
+    start = head[:SIZE].lstrip()
+    if start.startswith(b"["):
+        records = _elements(start) or _elements(head)
+        return Sample(head, Shape.ARRAY, records, _keys_of(records) or Scanner(iter([start[1:]])).keys()[0])
+    if start.startswith(b"{"):
+        keys, whole = Scanner(iter([start])).keys()
+        return Sample(
+            head, Shape.OBJECT, tuple(_values(Scanner(iter([start])).values())) if whole else (), keys
+        )
+    return Sample(head, Shape.OTHER)
+
+
+def _as_lines(head: bytes, *, complete: bool) -> tuple[Any, ...] | None:
+    """Return the first records if these are lines of JSONL, a few of which may be broken.
+
+    A single line is a document: read as one it gives the same, and a long array in it is streamed.
+    """
+    if b"\n" not in head.rstrip():
+        return None
+    lines = head.split(b"\n", _LINES)
+    whole = lines if complete and len(lines) <= _LINES else lines[:-1]
+    filled = [line for line in whole if line.strip()]
+    if not filled or (len(filled) == 1 and not (lines[-1].strip() and lines[-1] is not filled[0])):
+        return None
+    if _container(filled[0]) is None:
+        # Either the first line is broken, or this is a document over several lines, whose lines are no JSON of
+        # their own; only the last element of an array may look like it, and is followed by a bracket.
+        following = [_container(line) for line in filled[1:4]]
+        if not following or any(value is None for value in following):
+            return None
+    values = (value for value in map(_container, filled) if value is not None)
+    return tuple(islice(values, _RECORDS))
+
+
+def _container(line: bytes) -> Any:
+    """Return the non-empty object or array that this line is, or None."""
+    try:
+        value = orjson.loads(line)
+    except ValueError:
+        if line.strip()[:1] not in (b"{", b"["):
+            return None
+        try:
+            value = loads(line)
+        except ValueError:
+            return None
+    return value if isinstance(value, dict | list) and value else None
+
+
+def _elements(head: bytes) -> tuple[Any, ...]:
+    return tuple(_values(Scanner(iter([head])).elements()))
+
+
+def _values(found: Iterator[object]) -> Iterator[Any]:
+    return islice((element.value for element in found if isinstance(element, Element)), _RECORDS)
+
+
+def _keys_of(records: tuple[Any, ...]) -> frozenset[str]:
+    return frozenset(records[0]) if records and isinstance(records[0], dict) else frozenset()

@@ -1,0 +1,155 @@
+"""Putting calls and their answers together, as they come by in a list of messages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+from btm.logs.conversation import NO_RESULT, Batch, RecordedCall
+from btm.model import Effect, Outcome, ToolCall
+
+_READ = Effect.READ  # what a tool does is not in these logs: the fit asks the map
+_CALL, _RESULT, _IS_ERROR, _ERROR_TYPE = range(4)
+
+# A frozen dataclass assigns its fields through object.__setattr__. Going straight to the slots makes a ToolCall in
+# 0.4 µs instead of 0.8, for a log of small calls a tenth of the whole; a test holds that no field is forgotten.
+_new = object.__new__
+_tuple = tuple.__new__
+_SLOTS = {field.name: getattr(ToolCall, field.name).__set__ for field in fields(ToolCall)}
+_set_tool, _set_arguments, _set_effect = _SLOTS["tool"], _SLOTS["arguments"], _SLOTS["effect"]
+_set_conversation, _set_call_id = _SLOTS["conversation"], _SLOTS["call_id"]
+_set_at, _set_intent = _SLOTS["at"], _SLOTS["intent"]
+
+
+def made_call(
+    tool: str,
+    arguments: Mapping[str, Any],
+    effect: Effect,
+    conversation: str,
+    call_id: str,
+    at: float,
+    intent: str | None,
+) -> ToolCall:
+    """Return a ToolCall as its constructor would: what is done for every call of a log."""
+    call = _new(ToolCall)
+    _set_tool(call, tool)
+    _set_arguments(call, arguments)
+    _set_effect(call, effect)
+    _set_conversation(call, conversation)
+    _set_call_id(call, call_id)
+    _set_at(call, at)
+    _set_intent(call, intent)
+    return call
+
+
+def _name(tool: object) -> str:
+    """Return the name of a tool that is no plain text; a number can be one."""
+    if isinstance(tool, str | int) and not isinstance(tool, bool) and str(tool):
+        return str(tool)
+    raise ValueError("a call without the name of its tool")
+
+
+class Turns:
+    """Collects the calls of one conversation, turn by turn, and gives each the answer with its id.
+
+    A call without an id is named by its place (``#3``, after ``prefix``). An id that comes up again names another
+    call (small models and servers reuse ``call_0``), and is made unique by its place (``call_0#3``); answers go to
+    the latest. A call without a time is put a second after the one before it, from ``started_at`` or 0.0 on.
+    """
+
+    __slots__ = ("_at", "_batches", "_by_id", "_conversation", "_count", "_open", "_prefix")
+
+    def __init__(self, conversation: str, started_at: float | None = None, prefix: str = "") -> None:
+        self._prefix = prefix
+        self._conversation = conversation
+        self._at = -1.0 if started_at is None else started_at - 1.0
+        self._batches: list[list[list[Any]]] = []
+        self._by_id: dict[str, list[Any]] = {}
+        self._count = 0
+        self._open: list[list[Any]] | None = None
+
+    def turn(self) -> None:
+        """Say that the calls that follow are a new turn."""
+        self._open = None
+
+    def call(
+        self,
+        tool: str,
+        arguments: dict[str, Any],
+        call_id: object,
+        at: float | None = None,
+        *,
+        intent: str | None = None,
+        effect: Effect = _READ,
+    ) -> list[Any]:
+        """Add a call to the turn, and return the slot in which its answer goes (see ``answer``).
+
+        Raises ValueError when the tool has no name.
+        """
+        if type(tool) is not str or not tool:
+            tool = _name(tool)
+        name = call_id if type(call_id) is str else "" if call_id is None else str(call_id)
+        by_id = self._by_id
+        unique = name if name and name not in by_id else f"{name or self._prefix}#{self._count}"
+        self._count += 1
+        self._at = at = self._at + 1.0 if at is None else at
+        call = made_call(tool, arguments, effect, self._conversation, unique, at, intent)
+        slot = [call, NO_RESULT, None, None, None, None]
+        by_id[name] = slot
+        if unique is not name:
+            by_id[unique] = slot
+        if self._open is None:
+            self._open = [slot]
+            self._batches.append(self._open)
+        else:
+            self._open.append(slot)
+        return slot
+
+    def result(
+        self, call_id: object, value: Any, is_error: bool | None = None, error_type: str | None = None
+    ) -> None:
+        """Give the call with this id its answer; one that belongs to no call is let go.
+
+        Without an id the answer goes to the first call of the last turn that has none.
+        """
+        self._open = None
+        slot = self._by_id.get(call_id) if type(call_id) is str and call_id else self._unanswered(call_id)
+        if slot is not None:
+            slot[_RESULT] = value
+            slot[_IS_ERROR] = is_error
+            slot[_ERROR_TYPE] = error_type
+
+    def _unanswered(self, call_id: object) -> list[Any] | None:
+        if call_id is not None and (slot := self._by_id.get(str(call_id))) is not None:
+            return slot
+        batch = self._batches[-1] if self._batches else []
+        return next((slot for slot in batch if slot[_RESULT] is NO_RESULT), None)
+
+    def batches(self, conversation: str | None = None) -> tuple[Batch, ...]:
+        """Return what has been collected, under another conversation id if one is given."""
+        if conversation is not None and conversation != self._conversation:
+            for slot in (slot for batch in self._batches for slot in batch):
+                slot[_CALL] = replace(slot[_CALL], conversation=conversation)
+        # Most turns have one call, for which no inner loop is set up.
+        return tuple(
+            [
+                (_tuple(RecordedCall, batch[0]),)
+                if len(batch) == 1
+                else tuple([_tuple(RecordedCall, s) for s in batch])
+                for batch in self._batches
+            ]
+        )
+
+
+def answer(
+    slot: list[Any],
+    value: Any,
+    is_error: bool | None = None,
+    error_type: str | None = None,
+    *,
+    latency_s: float | None = None,
+    outcome: Outcome | None = None,
+) -> None:
+    """Put an answer in the slot that ``Turns.call`` returned."""
+    slot[_RESULT:] = [value, is_error, error_type, latency_s, outcome]

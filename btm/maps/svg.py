@@ -1,0 +1,196 @@
+"""A picture of a map as SVG: reads, writes, coverage as line weight, dead ends in colour."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from importlib import import_module
+
+from btm.errors import MissingExtraError
+from btm.maps.layout import Placed, Point, components, layered
+from btm.maps.picture import COLOURS, DEAD_END, Box, Line, Look, Picture
+from btm.maps.strokes import Stroke, stroke_of
+
+_FONT = "font-family='Helvetica, Arial, sans-serif'"
+_CHARACTER = 7.3  # the width of one character at 13 px, a little generous
+_MARGIN = 28.0
+_GROUP_GAP = 40.0
+_GRID_WIDTH = 1_000.0
+
+
+def draw_svg(picture: Picture) -> str:
+    """Return the picture as an SVG document of its own size."""
+    sizes = {box.key: _size(box) for box in picture.boxes}
+    linked = [box for box in picture.boxes if box.key in picture.linked]
+    alone = [box for box in picture.boxes if box.key not in picture.linked]
+    body: list[str] = []
+    y, width = 76.0, 560.0
+    for members in components(linked, picture.lines):
+        keys = {box.key for box in members}
+        lines = [line for line in picture.lines if line.source in keys]
+        placed = layered(members, lines, sizes)
+        body.extend(_group(members, lines, placed, sizes, (_MARGIN, y)))
+        y += placed.height + _GROUP_GAP
+        width = max(width, placed.width)
+    for title, members in _sections(alone):
+        if members:
+            drawn, height, wide = _grid(title, members, sizes, y)
+            body.extend(drawn)
+            y, width = y + height + _GROUP_GAP * 0.6, max(width, wide)
+    body.extend(_legend(y))
+    total_width, total_height = width + 2 * _MARGIN, y + 50
+    return "\n".join(
+        [
+            f"<svg xmlns='http://www.w3.org/2000/svg' width='{total_width:.0f}' height='{total_height:.0f}' "
+            f"viewBox='0 0 {total_width:.0f} {total_height:.0f}'>",
+            f"<title>Fallback map: {escape(picture.domain)}</title>",
+            "<rect width='100%' height='100%' fill='#ffffff'/>",
+            _text(_MARGIN, 36, f"Fallback map: {picture.domain}", 20, "#1a202c", weight="bold"),
+            _text(_MARGIN, 56, _summary(picture), 12, "#4a5568"),
+            *body,
+            "</svg>",
+            "",
+        ]
+    )
+
+
+def _sections(alone: Sequence[Box]) -> tuple[tuple[str, list[Box]], ...]:
+    dead = "Dead ends: nothing stands in for these, and they stand in for nothing"
+    return (
+        (dead, [box for box in alone if box.dead_end]),
+        ("Others", [box for box in alone if not box.dead_end]),
+    )
+
+
+def to_png(svg: str, scale: float = 1.5) -> bytes:
+    """Return an SVG document as PNG. Raises MissingExtraError without the package cairosvg."""
+    try:
+        cairosvg = import_module("cairosvg")
+    except (ImportError, OSError) as problem:  # OSError: the package is there, its system library is not
+        raise MissingExtraError("cairosvg", "draw", "a PNG picture of a map") from problem
+    made: bytes = cairosvg.svg2png(bytestring=svg.encode(), scale=scale)
+    return made
+
+
+def _summary(picture: Picture) -> str:
+    tools = [box for box in picture.boxes if box.look is not Look.COMPOSITION]
+    dead = sum(1 for box in tools if box.dead_end)
+    return f"{len(tools)} tools, {len(picture.lines)} stand-ins, {dead} without a way round"
+
+
+def _size(box: Box) -> tuple[float, float]:
+    title = len(box.title) * _CHARACTER
+    note = len(box.note) * _CHARACTER * 0.8
+    return max(title, note) + 24, 44.0 if box.note else 30.0
+
+
+def _group(
+    boxes: Sequence[Box],
+    lines: Sequence[Line],
+    placed: Placed,
+    sizes: Mapping[str, tuple[float, float]],
+    at: Point,
+) -> list[str]:
+    dx, dy = at
+    drawn: list[str] = []
+    labels: list[str] = []
+    taken: list[Point] = []
+    for line in sorted(lines, key=lambda one: one.coverage):
+        stroke = stroke_of(line, placed, sizes, at)
+        shade = "#2d3748" if line.coverage >= 0.995 else "#718096"
+        dashes = " stroke-dasharray='7 4'" if line.only_for else ""
+        drawn.append(
+            f"<path d='{stroke.path}' fill='none' stroke='{shade}' stroke-width='{0.8 + 3.2 * line.coverage:.1f}'"
+            f" stroke-opacity='0.75'{dashes}/>"
+        )
+        drawn.append(_arrow(stroke, shade))
+        labels.append(_label(stroke, line.label, taken))
+    boxed = [
+        _box(box, placed.corners[box.key][0] + dx, placed.corners[box.key][1] + dy, sizes[box.key])
+        for box in boxes
+    ]
+    return [*drawn, *boxed, *labels]
+
+
+def _arrow(stroke: Stroke, shade: str) -> str:
+    (x, y), direction = stroke.end, stroke.arrow
+    return f"<path d='M{x:.1f},{y:.1f} l{9 * direction},-4.5 l0,9 z' fill='{shade}'/>"
+
+
+def _label(stroke: Stroke, text: str, taken: list[Point]) -> str:
+    """A label on the line, moved along it until it lies on no other label."""
+    free = (
+        (x, y)
+        for x, y in stroke.spots
+        if all(abs(x - a) > 6 * len(text) + 8 or abs(y - b) > 13 for a, b in taken)
+    )
+    x, y = next(free, stroke.spots[0])
+    taken.append((x, y))
+    width = len(text) * 5.8 + 6
+    return (
+        f"<rect x='{x - width / 2:.1f}' y='{y - 7:.1f}' width='{width:.1f}' height='14' rx='3' fill='#ffffff'"
+        f" fill-opacity='0.9'/>" + _text(x, y + 3.5, text, 10, "#2d3748", anchor="middle")
+    )
+
+
+def _box(box: Box, x: float, y: float, size: tuple[float, float]) -> str:
+    fill, stroke = COLOURS[box.look]
+    width, height = size
+    edge, weight = (DEAD_END, 2.2) if box.dead_end else (stroke, 1.2)
+    dashes = " stroke-dasharray='3 3'" if box.look is Look.COMPOSITION else ""
+    parts = [
+        f"<rect x='{x:.1f}' y='{y:.1f}' width='{width:.1f}' height='{height:.1f}' rx='6' fill='{fill}'"
+        f" stroke='{edge}' stroke-width='{weight}'{dashes}/>",
+        _text(x + width / 2, y + 19.5, box.title, 13, "#1a202c", anchor="middle"),
+    ]
+    if box.note:
+        parts.append(_text(x + width / 2, y + 36, box.note, 10.5, "#4a5568", anchor="middle"))
+    return "".join(parts)
+
+
+def _grid(
+    title: str, boxes: Sequence[Box], sizes: Mapping[str, tuple[float, float]], top: float
+) -> tuple[list[str], float, float]:
+    drawn = [_text(_MARGIN, top + 4, title, 13, "#4a5568", weight="bold")]
+    x, y, row, widest = 0.0, top + 18, 0.0, 0.0
+    for box in boxes:
+        width, height = sizes[box.key]
+        if x and x + width > _GRID_WIDTH:
+            x, y, row = 0.0, y + row + 12, 0.0
+        drawn.append(_box(box, x + _MARGIN, y, (width, height)))
+        x, row, widest = x + width + 12, max(row, height), max(widest, x + width)
+    return drawn, y + row - top, widest
+
+
+def _legend(y: float) -> list[str]:
+    drawn = []
+    x = _MARGIN
+    entries = [
+        Box("", "read", Look.READ), Box("", "write", Look.WRITE), Box("", "no way round", Look.READ, dead_end=True),
+        Box("", "calls in a row", Look.COMPOSITION),
+    ]  # fmt: skip
+    for box in entries:
+        width = len(box.title) * _CHARACTER + 16
+        drawn.append(_box(box, x, y, (width, 28)))
+        x += width + 10
+    for name, weight, dashes in (
+        ("partial", 2.7, ""),
+        ("full", 4.0, ""),
+        ("for some errors", 2.7, " stroke-dasharray='7 4'"),
+    ):
+        drawn.append(
+            f"<path d='M{x + 8:.0f},{y + 14:.0f} h34' stroke='#4a5568' stroke-width='{weight}'{dashes}/>"
+            + _text(x + 48, y + 18, name, 12, "#4a5568")
+        )
+        x += 58 + len(name) * 6.6
+    return drawn
+
+
+def _text(
+    x: float, y: float, text: str, size: float, fill: str, *, anchor: str = "start", weight: str = "normal"
+) -> str:
+    shown = "".join(c if c.isprintable() else "\ufffd" for c in text)
+    return (
+        f"<text x='{x:.1f}' y='{y:.1f}' {_FONT} font-size='{size}' font-weight='{weight}' fill='{fill}'"
+        f" text-anchor='{anchor}'>{escape(shown)}</text>"
+    )

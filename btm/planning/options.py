@@ -1,0 +1,125 @@
+"""What a fallback map says about an incident, in the forms that the tracker and the planner ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from btm.fallback import Candidate, FallbackMap
+from btm.fallback.checking import steps_of
+from btm.learning.relations import StandIn
+from btm.model import Action, Effect, Incident, ToolCall
+from btm.planning.plan import Step, target_of
+from btm.planning.planner import Options
+
+_NOTHING_KNOWN: Mapping[str, Any] = {}
+
+
+class MapRelations:
+    """A fallback map as the tracker's :class:`~btm.learning.relations.Relations`.
+
+    A later call is only taken for what the map offers if it agrees with the failed call wherever the map fills an
+    argument from it: reading another order does not verify this one.
+    """
+
+    def __init__(self, fallback_map: FallbackMap) -> None:
+        self._map = fallback_map
+        # The tools that have a part in standing in for each: most calls can be told apart by name alone.
+        self._involved = {
+            name: frozenset(step.tool for fallback in entry.fallbacks for step in steps_of(fallback))
+            for name, entry in fallback_map.tools.items()
+        }
+
+    def knows(self, tool: str) -> bool:
+        """Whether the map has an entry for ``tool``."""
+        return tool in self._map.tools
+
+    def stands_in(self, failed: ToolCall, call: ToolCall) -> StandIn | None:
+        """The substitute that ``call`` is, or else the row of calls that it is a part of."""
+        if call.tool == failed.tool or call.tool not in self._involved.get(failed.tool, ()):
+            return None
+        offers = self._map.candidates(failed, None, _NOTHING_KNOWN)
+        for offer in offers:
+            if not offer.via and offer.tool == call.tool and _agrees(offer, call):
+                return StandIn(offer.tool)
+        for offer in offers:
+            if call.tool in offer.via:
+                place = offer.via.index(call.tool)
+                return StandIn(
+                    target_of(offer),
+                    complete=place == len(offer.via) - 1,
+                    underway=any(self._map.effect(tool) is Effect.WRITE for tool in offer.via[:place]),
+                )
+        return None
+
+    def repairs(self, failed: ToolCall, call: ToolCall) -> bool:
+        """Whether ``call`` runs one of the failed tool's repairs."""
+        return call.tool in self._map.repair_tools(failed.tool)
+
+    def verifies(self, failed: ToolCall, call: ToolCall) -> bool:
+        """Whether ``call`` is the verifying read of this very write."""
+        offer = self._map.verifier(failed, _NOTHING_KNOWN)
+        return offer is not None and offer.tool == call.tool and _agrees(offer, call)
+
+    def done(self, failed: ToolCall, result: Any) -> bool | None:
+        """Whether the verifying read's result shows that the write happened."""
+        return self._map.done(failed, result)
+
+    def escalates(self, tool: str) -> bool:
+        """Whether ``tool`` hands over to a human."""
+        return tool in self._map.escalations()
+
+
+def _agrees(offer: Candidate, call: ToolCall) -> bool:
+    return all(call.arguments.get(name, value) == value for name, value in offer.arguments.items())
+
+
+def options_for(
+    incident: Incident,
+    fallback_map: FallbackMap,
+    known: Mapping[str, Any],
+    *,
+    available: Collection[str] | None = None,
+    health: str = "",
+) -> Options:
+    """Return what the map offers for an incident.
+
+    ``known`` are values seen in the conversation, by field name. ``available`` names the tools that the agent has;
+    None means that every tool of the map is there.
+    """
+    call = incident.call
+    present = None if available is None else frozenset(available)
+
+    def steps(action: Action, offers: Iterable[Candidate]) -> tuple[Step, ...]:
+        usable = (o for o in offers if present is None or present.issuperset(o.via or (o.tool,)))
+        return tuple(_step(action, offer, fallback_map) for offer in usable)
+
+    verifier = fallback_map.verifier(call, known) if call.effect is Effect.WRITE else None
+    checks = steps(Action.VERIFY, (verifier,) if verifier is not None else ())
+    escalations = (t for t in fallback_map.escalations() if present is None or t in present)
+    return Options(
+        switches=steps(Action.SWITCH, fallback_map.candidates(call, incident.kind, known)),
+        repairs=steps(Action.REPAIR, fallback_map.repairs(call, incident.kind, known)),
+        verify=checks[0] if checks else None,
+        escalation_tool=next(escalations, ""),
+        irreversible=fallback_map.irreversible(call.tool),
+        idempotent=fallback_map.idempotent(call.tool),
+        cost=fallback_map.cost(call.tool),
+        health=health,
+    )
+
+
+def _step(action: Action, offer: Candidate, fallback_map: FallbackMap) -> Step:
+    return Step(
+        action,
+        offer.tool,
+        offer.arguments,
+        missing=offer.missing,
+        value=offer.coverage if action is Action.SWITCH else 1.0,
+        # A repair is followed by the call it repairs, so it costs one call more.
+        cost=offer.cost + (1.0 if action is Action.REPAIR else 0.0),
+        gives=offer.gives,
+        lacks=offer.lacks,
+        offer=offer,
+        irreversible=any(fallback_map.irreversible(tool) for tool in offer.via or (offer.tool,)),
+    )

@@ -1,0 +1,221 @@
+"""From an incident, beliefs and rules to a plan. Pure: no clock, store or log, and randomness only when handed in.
+
+Steps that do not depend on each other are best tried in the order of p·v/c: success chance times value over cost
+(the optimal order for sequential tests, e.g. Kadane & Simon, "Optimal strategies for a class of constrained
+sequential problems", Annals of Statistics 1977). A step is worth trying while p·v·V exceeds its cost, where V is what
+success is worth; it is given up when that fails even at the upper end of the chance's 95 % interval. Policies forbid or
+require first; escalating comes when nothing worth trying is left.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from btm.learning.posterior import BetaPosterior
+from btm.model import Action, EvidenceKey, Incident
+from btm.planning.plan import RecoveryPlan, Step, Verdict
+from btm.planning.policy import Policies, Situation
+
+MAX_TRIES = 3
+"""How often one substitute, repair or verifying read is tried on one incident."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What plans weigh with. Costs are in calls; waiting a second costs ``cost_per_second`` calls.
+
+    ``value_of_success`` is V: a hand-over costs a person minutes, so one call in twenty that works pays for the
+    rest. Waits double from ``first_wait_s`` up to ``longest_wait_s``; a tool's own Retry-After goes before both.
+    """
+
+    value_of_success: float = 20.0
+    cost_per_second: float = 0.02
+    first_wait_s: float = 1.0
+    longest_wait_s: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the map offers for an incident, ready for weighing.
+
+    ``irreversible`` and ``idempotent`` are of the tool that failed; ``cost`` is its cost per call.
+    """
+
+    switches: tuple[Step, ...] = ()
+    repairs: tuple[Step, ...] = ()
+    verify: Step | None = None
+    escalation_tool: str = ""
+    irreversible: bool = False
+    idempotent: bool = False
+    cost: float = 1.0
+    health: str = ""
+
+
+Believe = Callable[[EvidenceKey], BetaPosterior]
+Above = tuple[Incident, Options]
+Rank = tuple[bool, float]  # whether a policy requires the step, and what a unit of its cost buys
+
+
+@dataclass(frozen=True)
+class Planner:
+    """Makes plans under fixed settings and policies.
+
+    With ``explore`` (a seeded generator) a step's chance is a Thompson draw from its posterior instead of the
+    mean; irreversible writes are never explored.
+    """
+
+    policies: Policies
+    settings: Settings = field(default_factory=Settings)
+    explore: random.Random | None = None
+
+    def plan(
+        self, incident: Incident, options: Options, believe: Believe, above: Sequence[Above] = ()
+    ) -> RecoveryPlan:
+        """Return what to do about ``incident``.
+
+        ``above`` are the incidents that the failed call was itself to answer, the nearest first. What is left to do
+        about them is left to do about this one, too; the tools that failed there are no substitutes here.
+        """
+        weighed = [
+            self._weigh(step, incident, believe, options)
+            for step in _possible(incident, options)
+            if not _failed_above(step, above)
+        ]
+        worth = [step for step in weighed if step.worth_trying]
+        left = list(self._left_above(incident, above, believe))
+        verdicts = self.policies.judge(_situation(incident, options, [*worth, *(step for step, _ in left)]))
+        forbidden = _forbidden(verdicts)
+        order = _order(verdicts)
+        ranked = [(order(step), step) for step in worth if step.action not in forbidden]
+        ranked += [(rank, step) for step, rank in left]
+        allowed = [step for _, step in sorted(ranked, key=lambda one: one[0], reverse=True)]
+        last: tuple[Step, ...] = ()
+        if not any(_is_complete(step) for step in allowed):
+            # What is left, if anything, needs something that perhaps nobody knows: then a human is next.
+            last = (_last_resort(options),)
+            verdicts = tuple(v for v in verdicts if Action.ESCALATE not in v.forbid)
+        # By identity: steps hold arguments, which need not be comparable.
+        kept = {id(step) for step in allowed}
+        return RecoveryPlan(
+            incident_id=incident.incident_id,
+            call=incident.call,
+            outcome=incident.outcome,
+            steps=(*allowed, *last),
+            rejected=tuple(step for step in weighed if id(step) not in kept),
+            verdicts=verdicts,
+            escalation_tool=options.escalation_tool,
+            health=options.health,
+            tried=incident.attempts,
+        )
+
+    def _left_above(
+        self, incident: Incident, above: Sequence[Above], believe: Believe
+    ) -> Iterator[tuple[Step, Rank]]:
+        """Give what is left to do about the incidents above, each step with its place in the order."""
+        below = {incident.tool}
+        for other, options in above:
+            possible = (step for step in _possible(other, options) if step.tool not in below)
+            weighed = [replace(self._weigh(step, other, believe, options), above=other) for step in possible]
+            worth = [step for step in weighed if step.worth_trying]
+            verdicts = self.policies.judge(_situation(other, options, worth))
+            forbidden = _forbidden(verdicts)
+            order = _order(verdicts)
+            yield from ((step, order(step)) for step in worth if step.action not in forbidden)
+            below.add(other.tool)
+
+    def _weigh(self, step: Step, incident: Incident, believe: Believe, options: Options) -> Step:
+        ordinal = incident.next_ordinal(step.action, step.target)
+        belief = believe(EvidenceKey(incident.tool, incident.kind, step.action, step.target, ordinal))
+        chance = belief.mean
+        if self.explore is not None and not (options.irreversible or step.irreversible):
+            chance = self.explore.betavariate(belief.alpha, belief.beta)
+        wait_s = self._wait(incident, ordinal) if step.action is Action.RETRY else 0.0
+        cost = step.cost + wait_s * self.settings.cost_per_second
+        gain = step.value * self.settings.value_of_success
+        # Thin evidence gets the benefit of the doubt: what is never tried would never be learned about.
+        worth_trying = chance * gain > cost or belief.high * gain > cost
+        return step.weighed(belief, chance=chance, wait_s=wait_s, cost=cost, worth_trying=worth_trying)
+
+    def _wait(self, incident: Incident, ordinal: int) -> float:
+        asked = incident.outcome.retry_after_s
+        if asked is not None:
+            return max(asked, 0.0)
+        return min(self.settings.first_wait_s * 2.0 ** (ordinal - 1), self.settings.longest_wait_s)
+
+
+def _possible(incident: Incident, options: Options) -> Iterator[Step]:
+    """Yield every step that could be taken, before anything is weighed or forbidden."""
+    call = incident.call
+    if incident.uncertain_write and options.verify and _again(incident, options.verify):
+        yield options.verify
+    yield Step(Action.RETRY, call.tool, call.arguments, cost=options.cost)
+    if incident.kind.arguments_at_fault:
+        yield Step(Action.REVISE, call.tool, cost=options.cost)
+    for repair in options.repairs:
+        if not incident.tried(Action.REPAIR, repair.target):
+            yield repair
+    for switch in options.switches:
+        if _again(incident, switch):
+            yield switch
+
+
+def _failed_above(step: Step, above: Sequence[Above]) -> bool:
+    """Whether a substitute has failed already in what the failed call was itself to answer."""
+    if step.action is not Action.SWITCH:
+        return False
+    tools = set(step.offer.via) if step.offer is not None and step.offer.via else {step.tool}
+    return any(other.tool in tools or not _again(other, step) for other, _ in above)
+
+
+def _again(incident: Incident, step: Step) -> bool:
+    """Whether another try of a tool on this incident makes sense, as far as its own failures tell."""
+    last = incident.last(step.action, step.target)
+    if last is None:
+        return True
+    if last.success:
+        # A verifying read answered. Reading again tells more only if something was done since.
+        return incident.attempts[-1] is not last
+    repeatable = last.failed_as is None or last.failed_as.repeatable
+    return repeatable and incident.tried(step.action, step.target) < MAX_TRIES
+
+
+def _situation(incident: Incident, options: Options, worth: Sequence[Step]) -> Situation:
+    untried = tuple(
+        step.tool
+        for step in worth
+        if step.action in (Action.SWITCH, Action.REPAIR)
+        and _is_complete(step)
+        and not incident.tried(step.action, step.target)
+    )
+    return Situation(
+        call=incident.call,
+        outcome=incident.outcome,
+        incident=incident,
+        irreversible=options.irreversible,
+        idempotent=options.idempotent,
+        verify_tool=options.verify.tool if options.verify else "",
+        escalation_tool=options.escalation_tool,
+        untried=untried,
+    )
+
+
+def _forbidden(verdicts: Sequence[Verdict]) -> frozenset[Action]:
+    return frozenset(action for verdict in verdicts for action in verdict.forbid)
+
+
+def _order(verdicts: Sequence[Verdict]) -> Callable[[Step], Rank]:
+    required = frozenset(v.require for v in verdicts if v.require is not None)
+    return lambda step: (step.action in required, step.score)
+
+
+def _is_complete(step: Step) -> bool:
+    """Whether a step can be taken as it stands, with nothing that the agent has to find."""
+    return step.action is not Action.REVISE and not step.missing
+
+
+def _last_resort(options: Options) -> Step:
+    if options.escalation_tool:
+        return Step(Action.ESCALATE, options.escalation_tool)
+    return Step(Action.ABANDON, "")

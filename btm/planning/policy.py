@@ -1,0 +1,216 @@
+"""Policies: authored rules that forbid, require or advise, and say so in a sentence.
+
+A rule's ``when`` is an expression and its ``say`` a template; both run in the sandbox over a read-only situation:
+
+============== ====================================================================================================
+name           what it holds
+============== ====================================================================================================
+``call``       the call's arguments by name, and ``tool``, ``effect``, ``irreversible``, ``idempotent``
+``outcome``    ``kind``, ``family``, ``ambiguous``, ``silent``, ``status_code``, ``retry_after_s``, ``repeatable``
+``incident``   ``tries`` (identical calls so far, the first included), ``tried`` (counts by action), ``happened``
+               (true, false, or none: what was found out about an ambiguous write), ``changed`` (whether a write
+               succeeded since the failure)
+``verify``     ``tool``: the read that checks this write, or an empty text
+``escalation`` ``tool``: who to hand over to, or an empty text
+``untried``    names of the tools that are worth trying and have not been
+``unchecked``  names of the reads that a call rests on (or the call itself, of a tool that was wrong before) that no second
+               source has confirmed
+``pending``    whether the rule is asked about a call before it is made (true) or after it failed (false)
+============== ====================================================================================================
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, RootModel, field_validator
+
+from btm.authored.expressions import Expression, compile_expression, compile_template
+from btm.authored.loading import load_authored, read_text
+from btm.errors import PolicyError, TemplateError
+from btm.model import Action, Incident, Outcome, ToolCall
+from btm.planning.plan import Level, Verdict
+from btm.support.resources import authored
+from btm.support.untrusted import tool_name
+
+_log = logging.getLogger("btm")
+
+NAMES = frozenset({"call", "outcome", "incident", "verify", "escalation", "untried", "unchecked", "pending"})
+
+
+class Rule(BaseModel):
+    """One policy of a policy file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: str = Field(min_length=1)
+    when: str
+    say: str
+    forbid: tuple[Action, ...] = ()
+    require: Action | None = None
+    level: Level = Level.ADVISE
+
+    @field_validator("when")
+    @classmethod
+    def _is_expression(cls, text: str) -> str:
+        try:
+            _check_names(compile_expression(text).paths)
+        except TemplateError as error:
+            raise ValueError(str(error)) from error
+        return text
+
+    @field_validator("say")
+    @classmethod
+    def _is_template(cls, text: str) -> str:
+        try:
+            _check_names(compile_template(text).paths)
+        except TemplateError as error:
+            raise ValueError(str(error)) from error
+        return text
+
+
+def _check_names(paths: Iterable[str]) -> None:
+    unknown = {path.partition(".")[0] for path in paths} - NAMES
+    if unknown:
+        raise TemplateError(f"unknown name {min(unknown)!r}; known are {', '.join(sorted(NAMES))}")
+
+
+class _PolicyFile(RootModel[tuple[Rule, ...]]):
+    """A policy file: a list of rules."""
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What a rule may look at. See the module's table."""
+
+    call: ToolCall
+    outcome: Outcome
+    incident: Incident | None = None
+    irreversible: bool = False
+    idempotent: bool = False
+    verify_tool: str = ""
+    escalation_tool: str = ""
+    untried: tuple[str, ...] = ()
+    unchecked: tuple[str, ...] = ()
+    pending: bool = False
+
+    @cached_property
+    def names(self) -> Mapping[str, Any]:
+        """The names that expressions see."""
+        outcome, incident = self.outcome, self.incident
+        tried: dict[str, int] = dict.fromkeys(Action, 0)
+        for attempt in incident.attempts if incident else ():
+            tried[attempt.key.action] += 1
+        return {
+            "call": {
+                **self.call.arguments,
+                "tool": self.call.tool,
+                "effect": self.call.effect,
+                "irreversible": self.irreversible,
+                "idempotent": self.idempotent,
+            },
+            "outcome": {
+                "kind": outcome.kind or "",
+                "family": outcome.family or "",
+                "ambiguous": outcome.ambiguous,
+                "silent": outcome.silent,
+                "status_code": outcome.status_code,
+                "retry_after_s": outcome.retry_after_s,
+                "repeatable": outcome.kind.repeatable if outcome.kind else True,
+            },
+            "incident": {
+                "tries": 1 + tried[Action.RETRY] if incident else 0,
+                "tried": tried,
+                "happened": incident.happened if incident else None,
+                "changed": incident.changed if incident else False,
+            },
+            "verify": {"tool": self.verify_tool},
+            "escalation": {"tool": self.escalation_tool},
+            "untried": self.untried,
+            "unchecked": self.unchecked,
+            "pending": self.pending,
+        }
+
+    @cached_property
+    def spoken(self) -> Mapping[str, Any]:
+        """The names that sentences see: a model can invent any name for a tool, also one that reads like advice."""
+        return {**self.names, "call": {**self.names["call"], "tool": tool_name(self.call.tool)}}
+
+
+class Policies:
+    """An ordered set of rules."""
+
+    def __init__(self, rules: Iterable[Rule] = ()) -> None:
+        self.rules = tuple(rules)
+        self._compiled = [(r, compile_expression(r.when), compile_template(r.say)) for r in self.rules]
+        self._together = _all_at_once(self.rules)
+        self._broken: set[str] = set()
+
+    @classmethod
+    def load(cls, name: str | Path = "default") -> Policies:
+        """Load a policy file by path, or a shipped one by name.
+
+        Raises :class:`~btm.errors.PolicyError` with file, line and column when it is wrong.
+        """
+        path = authored("policies", str(name), PolicyError)
+        return cls.from_text(read_text(path, PolicyError), str(path))
+
+    @classmethod
+    def from_text(cls, text: str, file: str = "<text>") -> Policies:
+        """Read policies from YAML text; ``file`` is named in errors."""
+        rules = load_authored(text, file, _PolicyFile, PolicyError).root
+        seen: set[str] = set()
+        for rule in rules:
+            if rule.id in seen:
+                raise PolicyError(f"two rules have the id {rule.id!r}", file=file, expected="unique ids")
+            seen.add(rule.id)
+        return cls(rules)
+
+    def judge(self, situation: Situation) -> tuple[Verdict, ...]:
+        """Return what every rule that applies says, in the order of the file.
+
+        A rule that fails while it runs is skipped, with one warning: a broken policy must not break the agent.
+        """
+        verdicts: list[Verdict] = []
+        applying = self._applying(situation.names)
+        for (rule, _, say), applies in zip(self._compiled, applying, strict=True):
+            if applies:
+                try:
+                    text = " ".join(say.render(situation.spoken).split())
+                    verdicts.append(Verdict(rule.id, text, frozenset(rule.forbid), rule.require, rule.level))
+                except TemplateError as error:
+                    self._warn(rule, error)
+        return tuple(verdicts)
+
+    def _applying(self, names: Mapping[str, Any]) -> list[Any]:
+        """Return, for each rule, whether it applies."""
+        if self._together is not None:
+            with suppress(TemplateError):  # one of them failed: then each is asked, to find out which
+                return list(self._together.evaluate(names))
+        return [self._applies(rule, when, names) for rule, when, _ in self._compiled]
+
+    def _applies(self, rule: Rule, when: Expression, names: Mapping[str, Any]) -> bool:
+        try:
+            return bool(when.evaluate(names))
+        except TemplateError as error:
+            self._warn(rule, error)
+            return False
+
+    def _warn(self, rule: Rule, error: TemplateError) -> None:
+        if rule.id not in self._broken:
+            self._broken.add(rule.id)
+            _log.warning("policy %s failed and is skipped: %s", rule.id, error)
+
+
+def _all_at_once(rules: Sequence[Rule]) -> Expression | None:
+    """Return one expression that gives every rule's ``when``: it is run in a fraction of the time of many."""
+    try:
+        return compile_expression(f"[{', '.join(f'({rule.when}) and true' for rule in rules)}]")
+    except TemplateError:  # together they are too long for the sandbox
+        return None

@@ -1,0 +1,188 @@
+"""What happens to one call, from before it is made until the agent gets its answer.
+
+:class:`Recovery` is a generator that asks for calls and waits and decides everything in between, so that functions
+that return and functions that must be awaited share every line of it (see :mod:`btm.runtime.drivers`). By mode it
+
+* learns from the call (every mode),
+* hands over a recovery context when it failed (advise),
+* refuses it when an enforced policy forbids it (guard),
+* retries, verifies, repairs and switches by itself, where the map fills every argument (act).
+
+A failure in btm's own parts never reaches the agent: the tool's answer passes as it came, with one warning logged.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Generator, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from btm.fallback import FallbackMap
+from btm.model import SUCCESS, Effect, ErrorKind, Incident, Mode, Outcome, ToolCall
+from btm.planning.context import Format, call_text, render
+from btm.planning.options import options_for
+from btm.planning.plan import Level, RecoveryContext, RecoveryPlan
+from btm.planning.planner import Options, Planner
+from btm.runtime.cross_check import Check, SecondSources
+from btm.runtime.drivers import Handled, Invoke, Move, Reply, Request, Steps
+from btm.runtime.executor import Acting, Answer
+from btm.runtime.state import Ledger, Lesson
+from btm.support.failsafe import carefully, safely
+
+REFUSAL_S = 600.0
+"""How long after the latest failure a repeat is refused, in seconds: a tool that is healthy again must be reachable.
+A write that may have happened stays refused until it is checked."""
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """Handles calls under one memory's ledger, map, planner and mode. ``jitter`` spreads the waits of act mode."""
+
+    ledger: Ledger
+    fallback_map: FallbackMap
+    planner: Planner
+    mode: Mode
+    budget: int
+    form: Format
+    jitter: random.Random
+    available: Collection[str] | None = None
+
+    # -- the agent's call -------------------------------------------------------------------------------------------
+
+    def handle(self, call: ToolCall) -> Steps:
+        """Handle one call of the agent."""
+        if self.mode.guards:
+            refused = safely(self._refusal, call)
+            if refused is not None:
+                return refused
+        if self.mode.acts:
+            incident = yield from carefully(
+                "cross-check", self._contradiction(safely(self._sources.before, call)), None
+            )
+            if incident is not None:
+                return self._held(call, incident)
+        lesson, reply = yield from self._make(call)
+        trail = (Move(None, call, lesson.outcome),)
+        handled = Handled(call, lesson.outcome, reply.result, reply.error, call.tool, trail=trail)
+        incident = lesson.incident
+        if self.mode.acts and lesson.outcome.ok and incident is None:
+            return (yield from carefully("cross-check", self._confirmed(handled), handled))
+        if incident is None or not self.mode.advises:
+            return handled
+        if lesson.outcome.ok:  # the agent checked a write, and what to do about that write is still open
+            return replace(handled, context=safely(self._latest_context, incident, _about(incident)))
+        remarks: tuple[tuple[str, str], ...] = ()
+        if self.mode.acts:
+            behind = safely(self._sources.behind, call, lesson.outcome)
+            wrong = yield from carefully("cross-check", self._contradiction(behind), None)
+            if wrong is None:
+                handled = yield from carefully("recovery", self._acting.recover(handled, incident), handled)
+            else:
+                incident, remarks = wrong, (_about(wrong), ("failed with it", _again(call)))
+        if handled.outcome.ok:
+            return handled
+        return replace(handled, context=safely(self._latest_context, incident, *remarks))
+
+    def _make(self, call: ToolCall) -> Generator[Request, Reply | None, Answer]:
+        """Make one call and learn from it."""
+        begun = safely(self.ledger.begin, call)
+        reply = (yield Invoke(call)) or Reply()
+        lesson = safely(self.ledger.finish, begun, reply) if begun is not None else None
+        return lesson or _unlearned(call, reply), reply
+
+    def plan_for(self, incident: Incident) -> RecoveryPlan:
+        """Return the plan for an incident as things stand."""
+        above = [(other, self._options(other)) for other in self._above(incident)]
+        return self.planner.plan(incident, self._options(incident), self.ledger.belief, above)
+
+    def _options(self, incident: Incident) -> Options:
+        return options_for(
+            incident,
+            self.fallback_map,
+            self.ledger.known(incident.conversation),
+            available=self.available,
+            health=self.ledger.health(incident.tool),
+        )
+
+    def _above(self, incident: Incident) -> Iterator[Incident]:
+        """Give the open incidents that the failed call was to answer, the nearest first."""
+        other: Incident | None = incident
+        while other is not None and other.parent_id:
+            other = self.ledger.incident(incident.conversation, other.parent_id)
+            if other is not None:
+                yield other
+
+    def _latest_context(self, incident: Incident, *remarks: tuple[str, str]) -> RecoveryContext | None:
+        """Return the context for an incident as it stands now, after whatever was tried."""
+        latest = self.ledger.incident(incident.conversation, incident.incident_id)
+        if latest is None:
+            return None
+        return render(self.plan_for(latest), budget=self.budget, form=self.form, remarks=remarks)
+
+    # -- guard ------------------------------------------------------------------------------------------------------
+
+    def _refusal(self, call: ToolCall) -> Handled | None:
+        """Refuse a call that would answer a failed one in a way that an enforced policy forbids."""
+        found = self.ledger.would_answer(call)
+        if found is None:
+            return None
+        incident, action = found
+        if not incident.uncertain_write and self.ledger.now() - incident.latest_at > REFUSAL_S:
+            return None
+        plan = self.plan_for(incident)
+        verdict = plan.forbidden.get(action)
+        if verdict is None or verdict.level is not Level.ENFORCE:
+            return None
+        context = render(plan, budget=self.budget, form=self.form, remarks=[("not run", call_text(call))])
+        return Handled(call, incident.outcome, context=context, refused=True)
+
+    # -- second sources ---------------------------------------------------------------------------------------------
+
+    def _contradiction(self, checks: list[Check] | None) -> Generator[Request, Reply | None, Incident | None]:
+        """Ask second sources until one contradicts a read; return the incident that opens on that read."""
+        for check in checks or ():
+            lesson, reply = yield from self._make(check.other)
+            incident = safely(self._sources.contradiction, check, reply.result) if lesson.outcome.ok else None
+            if incident is not None:
+                return incident
+        return None
+
+    def _confirmed(self, handled: Handled) -> Generator[Request, Reply | None, Handled]:
+        """Check the answer of a tool that was wrong before in this conversation, and replace it if it is wrong again."""
+        wrong = yield from self._contradiction(self._sources.of(handled.call))
+        if wrong is None:
+            return handled
+        mended = yield from self._acting.recover(replace(handled, outcome=wrong.outcome), wrong)
+        return mended if mended.outcome.ok else replace(mended, context=self._latest_context(wrong))
+
+    @cached_property
+    def _acting(self) -> Acting:
+        longest_wait_s = self.planner.settings.longest_wait_s
+        return Acting(self.ledger, self.fallback_map, self.plan_for, self._make, longest_wait_s, self.jitter)
+
+    @cached_property
+    def _sources(self) -> SecondSources:
+        return SecondSources(self.ledger, self.fallback_map, self.planner.policies, self.available)
+
+    def _held(self, call: ToolCall, incident: Incident) -> Handled:
+        """Hold a call back: it rests on a read that a second source contradicts."""
+        context = safely(self._latest_context, incident, _about(incident), ("not run", _again(call)))
+        return Handled(call, incident.outcome, context=context, refused=True)
+
+
+def _about(incident: Incident) -> tuple[str, str]:
+    """Return the line of a context that is about another call than the one the agent just made."""
+    return "about", call_text(incident.call)
+
+
+def _again(call: ToolCall) -> str:
+    return f"{call_text(call)}; make it again from what that shows"
+
+
+def _unlearned(call: ToolCall, reply: Reply) -> Lesson:
+    """Return what stands for a lesson when btm itself failed: nothing is known but that the tool raised, or did not."""
+    if reply.error is None:
+        return Lesson(SUCCESS)
+    unsure = call.effect is Effect.WRITE
+    return Lesson(Outcome(ErrorKind.UNKNOWN, ambiguous=unsure, confidence=0.0, rule="unclassified"))

@@ -1,0 +1,188 @@
+"""How decisions meet the world: a generator asks for calls and waits, a driver carries them out.
+
+The deciding code (:mod:`btm.runtime.call_handler`) is one generator that yields :class:`Invoke` and :class:`Wait`
+requests. So only the drivers are twins: one for functions that return, one for functions that must be awaited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
+from concurrent.futures import CancelledError
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from btm.errors import RefusedCallError
+from btm.model import Action, Outcome, ToolCall
+from btm.planning.plan import RecoveryContext
+
+Invoker = Callable[[str, Mapping[str, Any]], Any]
+"""Runs a tool by name with arguments; returns its result or raises its error."""
+
+AsyncInvoker = Callable[[str, Mapping[str, Any]], Awaitable[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Invoke:
+    """A request to run a tool."""
+
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """A request to wait."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a tool gave: a result, or the exception it raised."""
+
+    result: Any = None
+    error: Exception | None = None
+
+
+Request = Invoke | Wait
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One thing that happened while a call was handled: ``action`` is None for the agent's own call."""
+
+    action: Action | None
+    call: ToolCall
+    outcome: Outcome
+    waited_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Handled:
+    """What came of handing a call to btm.
+
+    ``result`` or ``error`` is what the tool gave, unchanged, unless btm acted: then it is what the last move gave, and
+    ``served_by`` names the tool it came from. ``refused`` means that no tool was run: a policy forbids the call, and
+    ``context`` says why. ``trail`` is everything that was done, in order.
+    """
+
+    call: ToolCall
+    outcome: Outcome
+    result: Any = None
+    error: Exception | None = None
+    served_by: str = ""
+    context: RecoveryContext | None = None
+    refused: bool = False
+    trail: tuple[Move, ...] = ()
+
+    def unwrap(self) -> Any:
+        """Return the result, or raise the tool's own exception.
+
+        Raises :class:`~btm.errors.RefusedCallError` for a call that was refused.
+        """
+        if self.error is not None:
+            raise self.error
+        if self.refused:
+            raise RefusedCallError(self.context.text if self.context else "the call was refused")
+        return self.result
+
+
+Steps = Generator[Request, Reply | None, Handled]
+
+_CONTROL_FLOW = frozenset({"langgraph.errors.GraphBubbleUp"})
+_MOST_LEAVES = 10_000
+
+
+def is_control_flow(error: BaseException) -> bool:
+    """Whether an exception is a framework's signal and not a failure: it passes untouched and teaches nothing.
+
+    A group is one when anything in it is: a task group around an interrupted tool raises such groups.
+    """
+    return any(_is_signal(leaf) for leaf in _leaves(error))
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    waiting = [error]
+    for _ in range(_MOST_LEAVES):
+        if not waiting:
+            return
+        found = waiting.pop()
+        # The class of a group whose own attributes are of its making still has the true ones.
+        if isinstance(found, BaseExceptionGroup):
+            waiting += BaseExceptionGroup.exceptions.__get__(found)
+        else:
+            yield found
+
+
+def _is_signal(error: BaseException) -> bool:
+    # The cancelled future of a thread pool is an Exception, unlike that of an event loop.
+    if not isinstance(error, Exception) or isinstance(error, CancelledError):
+        return True
+    # A person's answer that is wrong says nothing about the tool.
+    if _is_wrong_resume(error):
+        return True
+    return any(f"{c.__module__}.{c.__qualname__}" in _CONTROL_FLOW for c in type(error).__mro__)
+
+
+def _is_wrong_resume(error: Exception) -> bool:
+    try:
+        return getattr(error, "_langgraph_invalid_resume", False) is True
+    except Exception:  # noqa: BLE001 - a tool's own exception may raise anything from __getattr__
+        return False
+
+
+def drive(steps: Steps, invoke: Invoker, sleep: Callable[[float], None]) -> Handled:
+    """Carry out what ``steps`` asks for with functions that return."""
+    with closing(steps):  # whatever interrupts a tool or a wait ends the steps as well
+        go_on: Callable[[], Request] = partial(next, steps)
+        while True:
+            try:
+                request = go_on()
+            except StopIteration as stop:
+                handled: Handled = stop.value
+                return handled
+            try:
+                if isinstance(request, Wait):
+                    sleep(request.seconds)
+                    go_on = partial(steps.send, None)
+                else:
+                    go_on = partial(steps.send, Reply(invoke(request.call.tool, request.call.arguments)))
+            except Exception as error:
+                if is_control_flow(error):
+                    raise
+                go_on = _after(error, request, steps)
+
+
+async def adrive(steps: Steps, invoke: AsyncInvoker, sleep: Callable[[float], Awaitable[None]]) -> Handled:
+    """Carry out what ``steps`` asks for with functions that must be awaited."""
+    with closing(steps):
+        go_on: Callable[[], Request] = partial(next, steps)
+        while True:
+            try:
+                request = go_on()
+            except StopIteration as stop:
+                handled: Handled = stop.value
+                return handled
+            try:
+                if isinstance(request, Wait):
+                    await sleep(request.seconds)
+                    go_on = partial(steps.send, None)
+                else:
+                    result = await invoke(request.call.tool, request.call.arguments)
+                    go_on = partial(steps.send, Reply(result))
+            except Exception as error:
+                if is_control_flow(error):
+                    raise
+                go_on = _after(error, request, steps)
+
+
+def _after(error: Exception, request: Request, steps: Steps) -> Callable[[], Request]:
+    """Return how the steps go on after an exception.
+
+    A tool's is its reply. That of a wait is a failure of btm's own: it goes where the steps wait, which end there
+    (see :func:`~btm.support.failsafe.carefully`), so that the agent gets its tool's own error.
+    """
+    if isinstance(request, Wait):
+        return partial(steps.throw, error)
+    return partial(steps.send, Reply(error=error))

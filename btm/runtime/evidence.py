@@ -1,0 +1,123 @@
+"""What attempts add up to in this process, as of now: the evidence with the clock it is read by."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable
+
+from btm.learning.posterior import BetaPosterior, Decay, Evidence, Priors
+from btm.model import Attempt, EvidenceKey
+from btm.store import SKEW_S, Snapshot
+
+_log = logging.getLogger("btm")
+
+BeliefModel = Callable[[Evidence, EvidenceKey, Priors, float], BetaPosterior]
+"""How evidence becomes belief; see :data:`btm.memory.BELIEFS`."""
+
+_MAX_RECENT = 1_000
+
+
+class Credit:
+    """Evidence that grows with every attempt. Not thread-safe: its owner holds the lock.
+
+    Weights are forward-decayed (see :mod:`btm.learning.posterior`): they are added under a landmark, which moves on
+    before they could overflow, and read at a time. An attempt of the future weighs what one of now does: when the clock
+    is set back, attempts that lie ahead of it are counted again as of the new time, so that the hour in which it was
+    wrong outweighs nothing. The latest 1,000 are kept for that; where older ones lie ahead, evidence is read as of theirs.
+    """
+
+    def __init__(self, snapshot: Snapshot, believe: BeliefModel) -> None:
+        self._decay: Decay = snapshot.decay
+        self._priors: Priors = snapshot.priors
+        self._evidence = Evidence(snapshot.evidence)
+        self._latest_at = snapshot.latest_at
+        self._settled_at = snapshot.latest_at  # no earlier than any attempt that is not among the recent ones
+        self._recent: deque[tuple[EvidenceKey, bool, float]] = deque()
+        self._believe = believe
+        self._said = False
+
+    def give(self, attempts: Iterable[Attempt], now: float) -> None:
+        """Learn from attempts."""
+        self._set_back(now)
+        if self._decay.overdue(now):
+            self._evidence.rescale(self._decay.scale(now))
+            self._decay = Decay(self._decay.half_life_s, now)
+        for attempt in attempts:
+            self._weigh(attempt, 1.0, attempt.at)
+            self._latest_at = max(self._latest_at, attempt.at)
+            self._recent.append((attempt.key, attempt.success, attempt.at))
+            if len(self._recent) > _MAX_RECENT:
+                self._settled_at = max(self._settled_at, self._recent.popleft()[2])
+
+    def take_back(self, attempts: Iterable[Attempt]) -> None:
+        """Unlearn attempts."""
+        for attempt in attempts:
+            at = min(attempt.at, self._latest_at)
+            self._weigh(attempt, -1.0, at)
+            if (same := (attempt.key, attempt.success, at)) in self._recent:
+                self._recent.remove(same)
+
+    def turn(self, attempts: Iterable[Attempt]) -> None:
+        """Turn attempts that had counted as successes into failures."""
+        for attempt in attempts:
+            at = min(attempt.at, self._latest_at)
+            weight = self._decay.weight(at)
+            self._evidence.add(attempt.key, -weight, weight)
+            if (same := (attempt.key, True, at)) in self._recent:
+                self._recent[self._recent.index(same)] = (attempt.key, False, at)
+
+    def _weigh(self, attempt: Attempt, sign: float, at: float) -> None:
+        weight = sign * self._decay.weight(at)
+        self._evidence.add(attempt.key, weight * attempt.success, weight * (not attempt.success))
+
+    def belief(self, key: EvidenceKey, now: float) -> BetaPosterior:
+        """Return the belief about one key."""
+        return self._believe(self._evidence, key, self._priors, self._scale(now))
+
+    def beliefs(self, now: float) -> list[tuple[EvidenceKey, BetaPosterior]]:
+        """Return every key that has evidence, with its belief."""
+        scale = self._scale(now)
+        return [
+            (key, self._believe(self._evidence, key, self._priors, scale))
+            for key, _, _ in self._evidence.rows()
+        ]
+
+    def _scale(self, now: float) -> float:
+        """Return what evidence is read with: nothing may count more than once."""
+        self._set_back(now)
+        return self._decay.scale(max(now, self._latest_at))
+
+    def _set_back(self, now: float) -> None:
+        """Count attempts that lie ahead of the clock as made now, where it was set back."""
+        now = max(now, self._settled_at)
+        back = self._latest_at - now
+        if back <= 0.0:
+            return
+        self._latest_at = now
+        weight, ahead = self._decay.weight(now), 0
+        while ahead < len(self._recent) and self._recent[-1 - ahead][2] > now:  # the latest stand last
+            ahead += 1
+            key, success, at = self._recent[-ahead]
+            less = weight - self._decay.weight(at)
+            self._evidence.add(key, less * success, less * (not success))
+            self._recent[-ahead] = (key, success, now)
+        if back > SKEW_S:
+            self._mend(ahead)
+            if not self._said:
+                self._said = True
+                _log.warning(
+                    "the clock was set back by %.0f s; what was learned after that time counts as learned now",
+                    back,
+                )
+
+    def _mend(self, ahead: int) -> None:
+        """Make good what large weights, taken out of sums, have left of them: no key is less than its attempts."""
+        least: dict[EvidenceKey, list[float]] = {self._recent[-n][0]: [0.0, 0.0] for n in range(1, ahead + 1)}
+        for key, success, at in self._recent:
+            if key in least:
+                least[key][0 if success else 1] += self._decay.weight(at)
+        for key, (worked, failed) in least.items():
+            has = self._evidence.counts(key)
+            self._evidence.add(key, max(worked - has.successes, 0.0), max(failed - has.failures, 0.0))
+        self._evidence = Evidence(self._evidence.rows())  # levels too

@@ -1,0 +1,198 @@
+"""What act mode does about a failed call by itself: plans are carried out one step at a time, until one gives an answer.
+
+Only steps whose every argument the map could fill are taken, and none before which the agent's own judgement comes.
+Whatever the policies say, a write is never repeated while it may have happened.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from btm.fallback import Candidate, FallbackMap
+from btm.model import Action, Effect, Incident, ToolCall
+from btm.planning.plan import RecoveryPlan, Step
+from btm.runtime.drivers import Handled, Move, Reply, Request, Wait
+from btm.runtime.state import Ledger, Lesson
+from btm.support.failsafe import safely
+from btm.support.function_arguments import used_up
+
+MAX_MOVES = 12
+"""Calls that btm makes on its own for one call of the agent, at most."""
+
+Answer = tuple[Lesson, Reply]
+
+
+class _Served(NamedTuple):
+    """An answer for the agent, and the tool it came from."""
+
+    result: Any
+    by: str
+
+
+@dataclass(frozen=True)
+class Acting:
+    """Carries out plans. ``make`` makes a call and learns from it; ``jitter`` spreads the waits."""
+
+    ledger: Ledger
+    fallback_map: FallbackMap
+    plan_for: Callable[[Incident], RecoveryPlan]
+    make: Callable[[ToolCall], Generator[Request, Reply | None, Answer]]
+    longest_wait_s: float
+    jitter: random.Random
+
+    def recover(self, handled: Handled, incident: Incident) -> Generator[Request, Reply | None, Handled]:
+        """Carry out plans until the incident is resolved or nothing is left that btm can do by itself."""
+        moves = _Moves(handled.call, list(handled.trail))
+        current: Incident | None = incident
+        while current is not None and moves.count < MAX_MOVES:
+            plan = safely(self.plan_for, current)
+            step = self._own_step(plan, current, moves) if plan is not None else None
+            if step is None:
+                break
+            answer = yield from self._carry_out(step, current, moves)
+            if answer is not None:
+                return replace(
+                    handled,
+                    outcome=moves.trail[-1].outcome,
+                    result=answer.result,
+                    error=None,
+                    served_by=answer.by,
+                    trail=tuple(moves.trail),
+                )
+            current = safely(self.ledger.incident, handled.call.conversation, incident.incident_id)
+        return replace(handled, trail=tuple(moves.trail))
+
+    def _own_step(self, plan: RecoveryPlan, incident: Incident, moves: _Moves) -> Step | None:
+        """Return the next step that btm can take by itself, unless the agent's own judgement comes before it.
+
+        A substitute that gives only a part is taken last: the agent cannot be asked whether the part is enough.
+        """
+        possible: list[Step] = []
+        for step in plan.steps:
+            if step.action in (Action.REVISE, Action.ESCALATE, Action.ABANDON):
+                break
+            if step.above is not None:
+                continue  # another call's to answer, and that call was the agent's
+            feasible = not step.missing and step.wait_s <= self.longest_wait_s
+            # What a failed call read of an iterator, nothing can read again.
+            again = incident.call if step.action in (Action.RETRY, Action.REPAIR) else None
+            feasible = feasible and not used_up(again.arguments if again else step.arguments or {})
+            if feasible and step.target not in moves.given_up and self._harmless(step, incident):
+                possible.append(step)
+        return next((step for step in possible if step.value >= 1.0), possible[0] if possible else None)
+
+    def _harmless(self, step: Step, incident: Incident) -> bool:
+        """Whether a step cannot do a second time what was done before, whatever the policies say.
+
+        While a write is in doubt only a look is: its own repeat too if it is declared idempotent, and nothing else has
+        been tried in its place. A row of calls that changes something before its last call could end half done.
+        """
+        if step.action is Action.VERIFY:
+            return True
+        if incident.uncertain_write:
+            replaced = any(attempt.key.action is Action.SWITCH for attempt in incident.attempts)
+            again = step.action in (Action.RETRY, Action.REPAIR)
+            return again and not replaced and self.fallback_map.idempotent(incident.tool)
+        earlier = step.offer.via[:-1] if step.offer is not None else ()
+        return all(self.fallback_map.effect(tool) is Effect.READ for tool in earlier)
+
+    def _carry_out(
+        self, step: Step, incident: Incident, moves: _Moves
+    ) -> Generator[Request, Reply | None, _Served | None]:
+        """Take one step; return the answer for the agent if that was it."""
+        match step.action:
+            case Action.RETRY:
+                return (yield from self._retry(Action.RETRY, step, incident, moves))
+            case Action.REPAIR:
+                lesson, _ = yield from self._move(
+                    Action.REPAIR, moves.call_of(step, self.fallback_map), moves
+                )
+                return (
+                    (yield from self._retry(Action.REPAIR, step, incident, moves))
+                    if lesson.outcome.ok
+                    else None
+                )
+            case Action.VERIFY:
+                return (yield from self._verify(step, incident, moves))
+            case _:
+                return (yield from self._switch(step, incident, moves))
+
+    def _retry(
+        self, action: Action, step: Step, incident: Incident, moves: _Moves
+    ) -> Generator[Request, Reply | None, _Served | None]:
+        waited = 0.0
+        if step.wait_s > 0:
+            # Half fixed, half random, so that many agents do not come back at once; never before Retry-After.
+            spread = 1.0 if incident.outcome.retry_after_s is not None else 0.5
+            waited = step.wait_s * (spread + 0.5 * self.jitter.random())
+            yield Wait(waited)
+        lesson, reply = yield from self._move(action, moves.again(incident.call), moves, waited)
+        return _Served(reply.result, incident.tool) if lesson.outcome.ok else None
+
+    def _verify(
+        self, step: Step, incident: Incident, moves: _Moves
+    ) -> Generator[Request, Reply | None, _Served | None]:
+        lesson, reply = yield from self._move(Action.VERIFY, moves.call_of(step, self.fallback_map), moves)
+        happened = lesson.outcome.ok and self.fallback_map.done(incident.call, reply.result)
+        return _Served(reply.result, step.tool) if happened else None
+
+    def _switch(
+        self, step: Step, incident: Incident, moves: _Moves
+    ) -> Generator[Request, Reply | None, _Served | None]:
+        """Call a substitute, or the calls in a row that make one up, and read the wanted part out of the result."""
+        offer: Candidate | None = step.offer
+        if offer is None:
+            return None
+        results: list[Any] = []
+        following: Candidate | None = offer
+        while following is not None:
+            if not following.complete:
+                moves.given_up.add(step.target)
+                return None
+            call = moves.new(following.tool, following.arguments, self.fallback_map)
+            lesson, reply = yield from self._move(Action.SWITCH, call, moves)
+            if not lesson.outcome.ok:
+                return None
+            results.append(reply.result)
+            known = self.ledger.known(incident.conversation)
+            following = self.fallback_map.next_step(incident.call, offer, results, known)
+        picked = self.fallback_map.pick_all(incident.call, offer, results)
+        result = results[-1] if picked is None else picked
+        return _Served(result, offer.via[-1] if offer.via else offer.tool)
+
+    def _move(
+        self, action: Action, call: ToolCall, moves: _Moves, waited: float = 0.0
+    ) -> Generator[Request, Reply | None, Answer]:
+        lesson, reply = yield from self.make(call)
+        moves.trail.append(Move(action, call, lesson.outcome, waited))
+        return lesson, reply
+
+
+@dataclass
+class _Moves:
+    """The calls that btm made for one call of the agent, and the names of the next ones."""
+
+    origin: ToolCall
+    trail: list[Move]
+    # Substitutes that turned out to lack an argument on the way.
+    given_up: set[str] = field(default_factory=set)
+
+    @property
+    def count(self) -> int:
+        return len(self.trail) - 1
+
+    def again(self, call: ToolCall) -> ToolCall:
+        return replace(call, call_id=self._next_id(), at=0.0)
+
+    def call_of(self, step: Step, fallback_map: FallbackMap) -> ToolCall:
+        return self.new(step.tool, step.arguments or {}, fallback_map)
+
+    def new(self, tool: str, arguments: Any, fallback_map: FallbackMap) -> ToolCall:
+        effect = fallback_map.effect(tool) or Effect.WRITE
+        return ToolCall(tool, arguments, effect, self.origin.conversation, self._next_id())
+
+    def _next_id(self) -> str:
+        return f"{self.origin.call_id}~{len(self.trail)}"

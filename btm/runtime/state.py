@@ -1,0 +1,316 @@
+"""What is learned from calls, as it happens: trackers, facts, evidence and health behind one lock.
+
+The ledger holds what a process knows now and hands every finished call to the writer; it decides nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from btm.fallback import FallbackMap
+from btm.learning.posterior import BetaPosterior
+from btm.learning.tracker import ConversationTracker, Observation, Ticket
+from btm.model import Action, Attempt, Effect, ErrorKind, EvidenceKey, Incident, Outcome, ToolCall
+from btm.planning.options import MapRelations
+from btm.runtime.deduplication import Finished
+from btm.runtime.drivers import Reply
+from btm.runtime.evidence import BeliefModel, Credit
+from btm.runtime.health import Health
+from btm.runtime.known_values import Facts
+from btm.runtime.outcomes import outcome_of
+from btm.runtime.result_schemas import Shapes
+from btm.runtime.unconfirmed_reads import Reads, SeenRead, behind
+from btm.store import CallEvent, Event, IncidentEvent, ShapeRow, Snapshot
+from btm.support.call_ids import NO_TURN, Turn
+from btm.support.forks import go_on_in_children
+from btm.support.untrusted import bounded_json, fingerprint, redact
+
+MAX_CONVERSATIONS = 2_000
+"""Conversations that are followed at once; the one longest unused is ended to make room."""
+
+_ARGUMENTS_LIMIT = 4_000
+_NOT_TOLD = None, ""
+
+
+@dataclass(slots=True)
+class _Conversation:
+    tracker: ConversationTracker
+    facts: Facts = field(default_factory=Facts)
+    reads: Reads = field(default_factory=Reads)
+
+
+class Begun(NamedTuple):
+    """A call that has begun. It has no ticket when its id was finished before: then it teaches nothing."""
+
+    call: ToolCall
+    ticket: Ticket | None
+    started_at: float
+
+
+class Lesson(NamedTuple):
+    """What came of a call: its outcome, and the open incident it belongs to.
+
+    That is its own if it failed, and that of the write it checked if it was a verifying read which did not settle it.
+    """
+
+    outcome: Outcome
+    incident: Incident | None = None
+
+
+class Ledger:
+    """The live state of a memory. Every public method is thread-safe and short."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        fallback_map: FallbackMap,
+        *,
+        clock: Callable[[], float],
+        emit: Callable[[Event], None],
+        believe: BeliefModel,
+        store_arguments: bool = False,
+        learn_shapes: bool = False,
+    ) -> None:
+        self._map = fallback_map
+        self._relations = MapRelations(fallback_map)
+        self._clock = clock
+        self._emit = emit
+        self._store_arguments = store_arguments
+        self._key = snapshot.hash_key
+        self._credit = Credit(snapshot, believe)
+        self._shapes = Shapes(snapshot.shapes) if learn_shapes else None
+        self._health = Health()
+        for tool, at, ok in snapshot.recent_calls:
+            self._health.record(tool, ok, at)
+        self._conversations: OrderedDict[str, _Conversation] = OrderedDict()
+        self._finished = Finished()
+        self._told: tuple[ToolCall | None, str] = _NOT_TOLD
+        self._lock = threading.RLock()
+        go_on_in_children(self)
+
+    # -- a call ---------------------------------------------------------------------------------------------------
+
+    def told_apart(self, call: ToolCall, turn: Turn = NO_TURN) -> ToolCall:
+        """Return a call under a name that no other call has, if its id is taken (:mod:`btm.runtime.deduplication`)."""
+        print_ = fingerprint(call.tool, call.arguments, self._key)
+        with self._lock:
+            name = self._finished.name(call.conversation, call.call_id, print_, turn)
+        if name != call.call_id:
+            call = replace(call, call_id=name)
+        self._told = call, print_
+        return call
+
+    def begin(self, call: ToolCall) -> Begun:
+        """Note that a call begins."""
+        (told, known), self._told = self._told, _NOT_TOLD
+        # It was named a moment ago: its fingerprint is known.
+        print_ = known if told is call else fingerprint(call.tool, call.arguments, self._key)
+        now = self._clock()
+        with self._lock:
+            conversation = self._conversation(call.conversation)
+            if (call.conversation, call.call_id) in self._finished:
+                return Begun(call, None, now)
+            return Begun(call, conversation.tracker.begin(call, print_), now)
+
+    def finish(self, begun: Begun, reply: Reply) -> Lesson:
+        """Take in what came of a call: name it, give credit, note values, hand it to the writer."""
+        call, now = begun.call, self._clock()
+        shape = self._shapes.profile(call.tool) if self._shapes is not None else None
+        outcome = outcome_of(call, reply.result, reply.error, self._map, now=now, shape=shape)
+        ticket = begun.ticket
+        if ticket is None:
+            return Lesson(outcome, self.incident_for(call))
+        with self._lock:
+            conversation = self._conversation(call.conversation)
+            # Two watchers of one call: the first to finish teaches.
+            if (call.conversation, call.call_id) in self._finished:
+                return Lesson(outcome, self.incident_for(call))
+            self._finished.add(call.conversation, call.call_id)
+            observation = conversation.tracker.finish(
+                ticket, outcome, at=now, latency_s=now - begun.started_at, result=reply.result
+            )
+            self._credit.give(observation.attempts, now)
+            if outcome.kind is ErrorKind.FACTUAL_ERROR:
+                conversation.reads.doubt(call.tool)
+            self._health.record(call.tool, outcome.ok, now)
+            if outcome.ok and self._map.tools:
+                conversation.facts.note(call.tool, call.arguments, reply.result)
+                if call.effect is Effect.WRITE:
+                    conversation.reads.forget()
+                self._remember_read(conversation, begun, reply.result)
+            learned = (
+                self._shapes.learn(call.tool, reply.result) if self._shapes is not None and outcome.ok else ()
+            )
+            # Under the lock, so that events are written in the order in which they were learned.
+            self._emit(self._event(begun, ticket, outcome, observation, now, learned))
+            return Lesson(outcome, observation.incident or _unsettled(conversation.tracker, observation))
+
+    def _event(
+        self,
+        begun: Begun,
+        ticket: Ticket,
+        outcome: Outcome,
+        observation: Observation,
+        now: float,
+        shapes: tuple[ShapeRow, ...],
+    ) -> CallEvent:
+        changed = (observation.incident,) if observation.incident is not None else ()
+        arguments = None
+        if self._store_arguments:
+            arguments = redact(bounded_json(begun.call.arguments, _ARGUMENTS_LIMIT), _ARGUMENTS_LIMIT)
+        return CallEvent(
+            call=begun.call,
+            fingerprint=ticket.fingerprint,
+            outcome=outcome,
+            ended_at=now,
+            latency_s=now - begun.started_at,
+            arguments=arguments,
+            attempts=observation.attempts,
+            incidents=(*changed, *observation.closed),
+            shapes=shapes,
+        )
+
+    def forget_shape(self, tool: str) -> None:
+        """Forget what a tool's good results looked like."""
+        if self._shapes is not None:
+            with self._lock:
+                self._shapes.forget(tool)
+
+    # -- conversations ----------------------------------------------------------------------------------------------
+
+    def _conversation(self, name: str) -> _Conversation:
+        found = self._conversations.get(name)
+        if found is None:
+            found = self._conversations[name] = _Conversation(ConversationTracker(name, self._relations))
+            if len(self._conversations) > MAX_CONVERSATIONS:
+                oldest, _ = next(iter(self._conversations.items()))
+                self.end(oldest)
+        else:
+            self._conversations.move_to_end(name)
+        return found
+
+    def end(self, name: str) -> None:
+        """End a conversation: its open incidents are abandoned, and its facts forgotten."""
+        with self._lock:
+            conversation = self._conversations.pop(name, None)
+            closed = conversation.tracker.end(self._clock()) if conversation else ()
+            if closed:
+                self._emit(IncidentEvent(closed))
+
+    def end_all(self) -> None:
+        """End every conversation."""
+        with self._lock:
+            names = list(self._conversations)
+        for name in names:
+            self.end(name)
+
+    def known(self, conversation: str) -> Mapping[str, Any]:
+        """Return a copy of the values seen in a conversation, by field name."""
+        with self._lock:
+            return dict(self._conversation(conversation).facts.known)
+
+    def now(self) -> float:
+        """Return the time of the ledger's clock."""
+        return self._clock()
+
+    # -- incidents --------------------------------------------------------------------------------------------------
+
+    def incident(self, conversation: str, incident_id: str) -> Incident | None:
+        """Return an incident as it stands now, or None when it is closed."""
+        with self._lock:
+            return self._conversation(conversation).tracker.incident(incident_id)
+
+    def incident_for(self, call: ToolCall) -> Incident | None:
+        """Return the open incident that the same call (tool and arguments) belongs to."""
+        print_ = fingerprint(call.tool, call.arguments, self._key)
+        with self._lock:
+            return self._conversation(call.conversation).tracker.incident_of(print_, call.tool)
+
+    def would_answer(self, call: ToolCall) -> tuple[Incident, Action] | None:
+        """Return the open incident on which a call that was not made yet would be an attempt, and as which action."""
+        with self._lock:
+            conversation = self._conversations.get(call.conversation)
+            if conversation is None or not conversation.tracker.open_incidents:
+                return None
+            print_ = fingerprint(call.tool, call.arguments, self._key)
+            return conversation.tracker.would_answer(call, print_)
+
+    # -- second sources ---------------------------------------------------------------------------------------------
+
+    def _remember_read(self, conversation: _Conversation, begun: Begun, result: Any) -> None:
+        entry = self._map.tools.get(begun.call.tool)
+        if entry is not None and entry.cross_check is not None:
+            conversation.reads.keep(begun.call, result, self.digest)
+
+    def unconfirmed_reads(self, call: ToolCall) -> tuple[SeenRead, ...]:
+        """Return the reads whose values a call uses and that no second source has confirmed, newest first."""
+        with self._lock:
+            reads = self._conversation(call.conversation).reads.unconfirmed()
+        return behind(call, reads)
+
+    def doubtful_read(self, call: ToolCall) -> SeenRead | None:
+        """Return what a read just gave, if its tool was found wrong before in this conversation."""
+        with self._lock:
+            return self._conversation(call.conversation).reads.doubtful(call)
+
+    def confirm(self, conversation: str, *digests: str) -> None:
+        """Note that these answers need no further second source."""
+        with self._lock:
+            self._conversation(conversation).reads.confirm(digests)
+
+    def digest(self, call: ToolCall, result: Any) -> str:
+        """Return a name for one answer to one call."""
+        return fingerprint(call.tool, [call.arguments, result], self._key)
+
+    def suspect(self, read: SeenRead, outcome: Outcome) -> Incident:
+        """Open an incident for a read that had seemed to succeed."""
+        with self._lock:
+            conversation = self._conversation(read.call.conversation)
+            conversation.reads.doubt(read.call.tool)
+            tracker = conversation.tracker
+            print_ = fingerprint(read.call.tool, read.call.arguments, self._key)
+            incident = tracker.suspect(read.call, print_, outcome, self._clock())
+            self._emit(IncidentEvent((incident,)))
+        return incident
+
+    def after_fork(self) -> None:
+        """Give a forked child a lock of its own: the parent's may be held by a thread that the child does not have."""
+        self._lock = threading.RLock()
+
+    # -- numbers ----------------------------------------------------------------------------------------------------
+
+    def belief(self, key: EvidenceKey) -> BetaPosterior:
+        """Return the belief about one key as of now."""
+        with self._lock:
+            return self._credit.belief(key, self._clock())
+
+    def beliefs(self) -> list[tuple[EvidenceKey, BetaPosterior]]:
+        """Return every key that has evidence, with its belief as of now."""
+        with self._lock:
+            return self._credit.beliefs(self._clock())
+
+    def health(self, tool: str) -> str:
+        """Return a sentence on how a tool has been doing, or an empty one."""
+        with self._lock:
+            return self._health.sentence(tool, self._clock())
+
+    def retract(self, events: Iterable[CallEvent]) -> None:
+        """Take back what calls taught: the store had them already, from another process or an earlier run."""
+        with self._lock:
+            for item in events:
+                self._credit.take_back(item.attempts)
+
+    def moved(self, attempts: Iterable[Attempt]) -> None:
+        """Turn attempts that had counted as successes into failures."""
+        with self._lock:
+            self._credit.turn(attempts)
+
+
+def _unsettled(tracker: ConversationTracker, observation: Observation) -> Incident | None:
+    """Return the open incident that a successful verifying read was about."""
+    checked = (a.incident_id for a in observation.attempts if a.key.action is Action.VERIFY)
+    return next((incident for i in checked if (incident := tracker.incident(i)) is not None), None)

@@ -1,0 +1,76 @@
+"""What calls are named that come without names: by the block of code they are made in, or by this run."""
+
+from __future__ import annotations
+
+import contextvars
+import itertools
+import os
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import NamedTuple
+
+from btm.model import ToolCall
+from btm.support.forks import go_on_in_children
+
+
+class Turn(NamedTuple):
+    """The answer of the model that asked for a call, where that is known: what tells a repeated id from a replay.
+
+    ``name`` is the answer's own id or its place in the conversation, the same when the run is resumed or replayed, and
+    ``""`` when nothing tells. ``repeats`` says that an earlier answer in the conversation's messages used the id too.
+    """
+
+    name: str = ""
+    repeats: bool = False
+
+
+NO_TURN = Turn()
+
+
+def other_name(name: str, fingerprint: str) -> str:
+    """Return the name of a call whose id another call has: one of another tool, or with other arguments."""
+    return f"{name}~{fingerprint[:12]}"
+
+
+_conversation: contextvars.ContextVar[str] = contextvars.ContextVar("btm_conversation", default="")
+
+
+def current_conversation() -> str:
+    """Return the conversation that :func:`conversation` names in this thread or task, or ``""``."""
+    return _conversation.get()
+
+
+@contextmanager
+def conversation(name: str) -> Iterator[None]:
+    """Name the conversation of the calls made inside, in this thread or task."""
+    token = _conversation.set(name)
+    try:
+        yield
+    finally:
+        _conversation.reset(token)
+
+
+class Names:
+    """Gives names in one run of one memory. ``rng`` draws the run's own."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self._run = f"{rng.getrandbits(48):012x}"
+        self._numbers = itertools.count(1)
+        go_on_in_children(self)
+
+    def conversation(self, given: str = "") -> str:
+        """Return a conversation: the given one, that of the block of code, or this run's own."""
+        return given or _conversation.get() or f"run-{self._run}"
+
+    def complete(self, call: ToolCall) -> ToolCall:
+        """Return a call with the ids that it lacks."""
+        if call.conversation and call.call_id:
+            return call
+        call_id = call.call_id or f"{self._run}-{next(self._numbers)}"
+        return replace(call, conversation=self.conversation(call.conversation), call_id=call_id)
+
+    def after_fork(self) -> None:
+        """Give other names than the parent does."""
+        self._run = f"{self._run}.{os.getpid()}"

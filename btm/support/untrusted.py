@@ -1,0 +1,191 @@
+"""Handling of untrusted data: cut it, redact it, name it without keeping it.
+
+Everything a tool returns or raises passes through here before btm stores or shows it. Every function is total:
+cyclic objects, objects whose ``__str__`` raises, lone surrogates and huge texts give a short answer, not an
+exception.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import cast
+
+import orjson
+
+from btm.support import argument_identity
+from btm.support.redaction import without_secrets
+
+DETAIL_LIMIT = 300
+"""Characters of an error's text that are kept, at most."""
+
+_MARGIN = 400
+_TOOL_NAME_LIMIT = 80
+_MAX_DEPTH = 12
+_ORJSON = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
+
+# Colours and cursor moves of terminal programs would stand between a name and its secret.
+_ANSI = re.compile(r"\x1b\[[0-?]{0,20}[ -/]{0,5}[@-~]")
+# So would characters that have no width: soft hyphens, joiners, direction marks, variation selectors, tags.
+_UNSEEN = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]"
+)
+
+
+def text_of(value: object, limit: int = DETAIL_LIMIT) -> str:
+    """Return at most ``limit`` characters of ``value`` as text; never raises, never renders a huge object whole."""
+    if isinstance(value, Mapping | list | tuple | set | frozenset):
+        return bounded_json(value, limit)
+    try:
+        if isinstance(value, bytes | bytearray | memoryview):
+            return bytes(value[:limit]).decode("utf-8", "replace")
+        return str(value)[:limit]
+    except Exception:  # noqa: BLE001 - a tool's object may raise anything from __str__; its type is what we know
+        return f"<{type(value).__name__} without text>"
+
+
+def cut(text: str, limit: int) -> str:
+    """Return ``text``, shortened to ``limit`` characters and marked so when it is longer."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def redact(text: str, limit: int = DETAIL_LIMIT) -> str:
+    """Return ``text`` on one line of ``limit`` characters, with keys, tokens, addresses and card numbers replaced."""
+    # A margin beyond the limit is read, so that a secret across the cut is still recognised; the word at the end of
+    # what was read may be the beginning of one that is not, and is left out.
+    read = text[: limit + _MARGIN]
+    whole = len(read) == len(text)
+    if "\x1b" in read:
+        read = _ANSI.sub("", read)
+    if read.isascii():
+        kept = without_secrets(printable(read))
+    else:
+        kept = printable(without_secrets(printable(_UNSEEN.sub("", read))))
+    if not whole and kept and not kept[-1].isspace() and not kept.endswith("]"):
+        begins = len(kept.rstrip()) - len(kept.split()[-1])
+        kept = kept[: max(begins, len(kept) - _MARGIN)]
+    kept = _one_line(kept)
+    if whole and len(kept) <= limit:
+        return kept
+    return kept[: limit - 1] + "…"
+
+
+def _one_line(text: str) -> str:
+    if text.isprintable() and "  " not in text:
+        return text.strip(" ")
+    return " ".join(text.split())
+
+
+def printable(text: str) -> str:
+    """Return ``text`` with control characters and lone surrogates replaced by spaces and U+FFFD."""
+    if text.isprintable() or text.replace("\n", "").replace("\t", "").isprintable():
+        return text
+    return "".join(
+        "\ufffd" if "\ud800" <= c <= "\udfff" else c if c.isprintable() or c in "\n\t" else " " for c in text
+    )
+
+
+def harmless(text: str) -> str:
+    """Return ``text`` on one line with ``<`` and ``>`` escaped: it can neither close a tag of ours nor begin a line."""
+    line = printable(text).replace("\n", " ").replace("\t", " ")
+    return line.replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def tool_name(name: str) -> str:
+    """Return a tool's name as it may stand in our own lines: a model can invent any name."""
+    plain = "".join(c if c.isalnum() or c in "_-./:" else "_" for c in name[:_TOOL_NAME_LIMIT])
+    return plain or "?"
+
+
+def bounded_json(value: object, limit: int) -> str:
+    """Return about ``limit`` characters of ``value`` as JSON-like text, visiting no more of it than that needs."""
+    parts: list[str] = []
+    size = 0
+    try:
+        for piece in _pieces(value, set(), 0):
+            parts.append(piece)
+            size += len(piece)
+            if size >= limit:
+                break
+    except Exception:  # noqa: BLE001 - a tool's own mapping may raise anything, or change while it is read
+        parts.append("…")
+    return "".join(parts)[:limit]
+
+
+def _pieces(value: object, seen: set[int], depth: int) -> Iterator[str]:
+    if isinstance(value, Mapping | list | tuple | set | frozenset):
+        if id(value) in seen or depth > _MAX_DEPTH:
+            yield "…"
+            return
+        seen = seen | {id(value)}
+        is_mapping = isinstance(value, Mapping)
+        yield "{" if is_mapping else "["
+        for index, item in enumerate(value):
+            if index:
+                yield ", "
+            if isinstance(value, Mapping):
+                yield f"{_json_text(text_of(item, 200))}: "
+                yield from _pieces(value[item], seen, depth + 1)
+            else:
+                yield from _pieces(item, seen, depth + 1)
+        yield "}" if is_mapping else "]"
+    elif value is None or isinstance(value, bool):
+        yield {None: "null", True: "true", False: "false"}[value]
+    elif isinstance(value, int | float):
+        yield text_of(value, 2_000)
+    else:
+        yield _json_text(text_of(value, 2_000))
+
+
+def _json_text(text: str) -> str:
+    # Quoted as JSON has it: whatever a text holds, it cannot end its own quotes.
+    return orjson.dumps(_utf8(text)).decode()
+
+
+def canonical(arguments: object) -> bytes:
+    """Return JSON that is equal for equal arguments, whatever the order of their keys, and differs for others.
+
+    JSON values take the fast path; anything else (arrays, sets, models, cycles, huge numbers) is described, within the
+    bounds that :mod:`btm.support.argument_identity` states.
+    """
+    try:
+        return orjson.dumps(arguments, option=_ORJSON)
+    except (TypeError, ValueError, RecursionError):
+        return _described(arguments)
+
+
+def _described(arguments: object) -> bytes:
+    try:
+        return orjson.dumps(argument_identity.described(arguments), option=_ORJSON)
+    except Exception:  # noqa: BLE001 - a caller's own object may raise anything; which one it is is what we know
+        return orjson.dumps(argument_identity.identity(arguments))
+
+
+def _utf8(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def fingerprint(tool: str, arguments: object, key: bytes = b"") -> str:
+    """Return a keyed hash (32 hex digits, BLAKE2b) that names a call without keeping its arguments.
+
+    With a secret ``key`` the hash cannot be reversed by trying likely arguments. The object that a method is called on
+    is part of which call it is (:class:`~btm.support.argument_identity.Addressed`).
+    """
+    name = tool.encode("utf-8", "replace")
+    text = canonical(arguments) if type(arguments) is dict else _of_call(arguments)
+    return hashlib.blake2b(name + b"\0" + text, digest_size=16, key=key[:64]).hexdigest()
+
+
+def _of_call(arguments: object) -> bytes:
+    """Return :func:`canonical` of arguments that may come from code: with their receiver, and numbers JSON lacks."""
+    text = canonical(arguments)
+    if not issubclass(type(arguments), argument_identity.Addressed):
+        return text
+    given = cast(argument_identity.Addressed, arguments)
+    # JSON writes infinity as null.
+    if b"null" in text and any(isinstance(v, float) and not math.isfinite(v) for v in given.values()):
+        text = _described(given)
+    return given.receiver.encode() + text

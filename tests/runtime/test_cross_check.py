@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from btm import ToolMemory
+from btm.fallback import FallbackMap
+from btm.model import ErrorKind, ToolCall
+from btm.runtime.drivers import Handled
+
+MAP = FallbackMap.from_text("""
+version: 1
+domain: orders
+tools:
+  get_order:
+    effect: read
+    fallbacks:
+      - {tool: list_orders, coverage: full, arguments: {user_id: "{{ call.user_id }}"}}
+    cross_check: {tool: list_orders, arguments: {user_id: "{{ call.user_id }}"}, compare: [total]}
+  list_orders: {effect: read}
+  refund:
+    effect: write
+    irreversible: true
+    verify: {tool: list_orders, arguments: {user_id: u1}, done_when: "result.refunded"}
+  note: {effect: write}
+  find_item: {effect: read}
+""")
+
+
+class Shop:
+    """Tools whose two sources may disagree, and a ledger of what was really done."""
+
+    def __init__(self, *, total: int = 10, listed: int = 10) -> None:
+        self.total, self.listed = total, listed
+        self.calls: list[str] = []
+        self.refunds: list[int] = []
+
+    def __call__(self, tool: str, arguments: Mapping[str, Any]) -> Any:
+        self.calls.append(tool)
+        match tool:
+            case "get_order":
+                return {"order_id": "O1", "total": self.total}
+            case "list_orders":
+                return {"order_id": "O1", "total": self.listed}
+            case "refund":
+                self.refunds.append(arguments["amount"])
+                return {"refunded": arguments["amount"]}
+            case "find_item":
+                raise LookupError("item not found")
+        return "noted"
+
+
+@pytest.fixture
+def memory() -> ToolMemory:
+    return ToolMemory.open(fallback_map=MAP, mode="act", clock=lambda: 1_000.0, sleep=lambda s: None)
+
+
+def call(memory: ToolMemory, shop: Shop, tool: str, **arguments: Any) -> Handled:
+    return memory.call(ToolCall(tool, arguments, memory.effect_of(tool), "c"), shop)
+
+
+def test_an_irreversible_write_waits_for_a_second_source(memory: ToolMemory) -> None:
+    shop = Shop()
+    call(memory, shop, "get_order", order_id="O1", user_id="u1")
+    handled = call(memory, shop, "refund", order_id="O1", amount=10)
+    assert handled.result == {"refunded": 10}
+    assert shop.calls == ["get_order", "list_orders", "refund"]
+
+
+def test_it_is_held_when_the_second_source_disagrees_and_the_advice_is_about_the_read(
+    memory: ToolMemory,
+) -> None:
+    shop = Shop(total=99, listed=10)
+    call(memory, shop, "get_order", order_id="O1", user_id="u1")
+    handled = call(memory, shop, "refund", order_id="O1", amount=99)
+    assert handled.refused
+    assert shop.refunds == []
+    assert handled.outcome.kind is ErrorKind.FACTUAL_ERROR
+    assert handled.context is not None
+    lines = handled.context.text.splitlines()
+    assert lines[0] == '<recovery tool="get_order" error="factual_error">'
+    assert lines[1].startswith('next: switch to list_orders {"user_id":"u1"}')
+    assert lines[2] == 'about: get_order {"order_id":"O1","user_id":"u1"}'
+    assert lines[3] == 'not run: refund {"order_id":"O1","amount":99}; make it again from what that shows'
+
+
+def test_once_the_question_was_asked_the_same_answers_are_not_asked_about_again(memory: ToolMemory) -> None:
+    shop = Shop(total=99, listed=10)
+    call(memory, shop, "get_order", order_id="O1", user_id="u1")
+    call(memory, shop, "refund", order_id="O1", amount=99)
+    call(memory, shop, "list_orders", user_id="u1")
+    handled = call(memory, shop, "refund", order_id="O1", amount=10)
+    assert not handled.refused
+    assert shop.refunds == [10]
+
+
+def test_a_reversible_write_is_not_held_up(memory: ToolMemory) -> None:
+    shop = Shop(total=99)
+    call(memory, shop, "get_order", order_id="O1", user_id="u1")
+    call(memory, shop, "note", order_id="O1")
+    assert shop.calls == ["get_order", "note"]
+
+
+def test_a_read_that_the_write_does_not_rest_on_is_not_checked(memory: ToolMemory) -> None:
+    shop = Shop(total=99)
+    call(memory, shop, "get_order", order_id="O1", user_id="u1")
+    call(memory, shop, "refund", order_id="O777", amount=5)
+    assert shop.calls == ["get_order", "refund"]
+
+
+def test_what_was_read_before_a_write_is_not_held_against_what_is_read_after_it(memory: ToolMemory) -> None:
+    shop = Shop()
+    call(memory, shop, "get_order", order_id="O1", user_id="u1")
+    call(memory, shop, "note", order_id="O1")
+    shop.listed = 7  # the write changed the world, and rightly so
+    assert not call(memory, shop, "refund", order_id="O1", amount=10).refused
+
+
+def test_a_call_that_failed_over_its_arguments_sends_us_back_to_where_they_came_from(
+    memory: ToolMemory,
+) -> None:
+    shop = Shop(total=99, listed=10)
+    call(memory, shop, "get_order", order_id="O1", user_id="u1")
+    handled = call(memory, shop, "find_item", order_id="O1")
+    assert isinstance(handled.error, LookupError)
+    assert handled.context is not None
+    assert handled.context.text.splitlines()[:4] == [
+        '<recovery tool="get_order" error="factual_error">',
+        'next: switch to list_orders {"user_id":"u1"}',
+        'about: get_order {"order_id":"O1","user_id":"u1"}',
+        'failed with it: find_item {"order_id":"O1"}; make it again from what that shows',
+    ]
+
+
+def test_without_act_mode_nobody_asks_a_second_source() -> None:
+    memory = ToolMemory.open(fallback_map=MAP, mode="guard", clock=lambda: 1_000.0)
+    shop = Shop(total=99)
+    call(memory, shop, "get_order", order_id="O1", user_id="u1")
+    call(memory, shop, "refund", order_id="O1", amount=99)
+    assert shop.calls == ["get_order", "refund"]
+
+
+def test_a_tool_that_was_wrong_once_is_checked_at_every_answer_from_then_on(memory: ToolMemory) -> None:
+    shop = Shop(total=99, listed=10)
+    call(memory, shop, "get_order", order_id="O1", user_id="u1")
+    call(memory, shop, "refund", order_id="O1", amount=99)
+    shop.calls.clear()
+    handled = call(memory, shop, "get_order", order_id="O1", user_id="u2")
+    assert handled.result == {"order_id": "O1", "total": 10}
+    assert handled.served_by == "list_orders"
+    assert shop.calls == ["get_order", "list_orders", "list_orders"]

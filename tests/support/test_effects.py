@@ -1,0 +1,60 @@
+"""btm.support.effects: what a tool does, guessed from its name."""
+
+from __future__ import annotations
+
+import pytest
+
+from btm.model import Effect
+from btm.support.effects import guess_effect, name_words
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "get_order_details",
+        "list_user_orders",
+        "searchFlights",
+        "find_user_id_by_email",
+        "calculate",
+        "OrderApi.get_order",
+        "mcp__github__list_issues",
+        "check-status",
+        "READ_FILE",
+        "describe",
+        "github_list_issues",
+        "posting_get_login_status",
+        "fetch_and_show",
+        "is_available",
+        "ls",
+    ],
+)
+def test_a_reading_verb_in_front_means_a_read(name: str) -> None:
+    assert guess_effect(name) is Effect.READ
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "cancel_order",
+        "book",
+        "update",
+        "find_or_create_user",
+        "check_and_update",
+        "frobnicate",
+        "",
+        "🙂",
+        "getaway",
+        "order_get",
+        "transfer_to_human_agents",
+        "cd",
+        "x" * 1_000,
+    ],
+)
+def test_everything_else_is_taken_for_a_write(name: str) -> None:
+    assert guess_effect(name) is Effect.WRITE
+
+
+def test_names_of_every_style_split_into_the_same_words() -> None:
+    assert {name_words(n) for n in ("getOrderV2", "get_order_v2", "GET-order.V2", "GetOrder/v2")} == {
+        ("get", "order", "v", "2")
+    }
