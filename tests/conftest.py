@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import pytest
 from core_kit import Clock
+from hypothesis import settings
 
 from btm.support import failsafe
+
+# An example may take as long as it takes: on a busy machine a deadline fails without a fault.
+settings.register_profile("btm", deadline=None)
+settings.load_profile("btm")
 
 
 @pytest.fixture(autouse=True)

@@ -22,6 +22,12 @@ def test_the_two_commands_are_exactly_those_that_ci_runs(command: str) -> None:
     assert command in (ROOT / ".ci" / "run").read_text("utf-8").splitlines()
 
 
+def test_ci_runs_tests_that_are_there() -> None:
+    named = re.findall(r"tests/[\w/.]+", (ROOT / ".ci" / "run").read_text("utf-8"))
+    assert named
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
 def test_every_relative_link_leads_to_a_file() -> None:
     targets = re.findall(r"\]\((?!https?://|#)([^)#]+)", README)
     assert targets

@@ -113,7 +113,7 @@ def brute_force(edges: dict[tuple[int, int], float], start: int, end: int, nodes
     return best
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(2, 8).flatmap(lambda n: st.tuples(
     st.just(n),
     st.dictionaries(

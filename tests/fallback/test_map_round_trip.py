@@ -59,7 +59,7 @@ def tools(draw: st.DrawFn) -> dict[str, Any]:
     return made
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(tools())
 def test_any_map_survives_being_written_and_read(drawn: dict[str, Any]) -> None:
     model = FallbackMap.from_text(f"version: 1\ndomain: d\ntools: {flow(drawn)}\n").model

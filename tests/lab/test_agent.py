@@ -322,7 +322,7 @@ def test_a_result_from_another_tool_behind_the_same_call_is_read_as_foreign() ->
 # Gating
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 10_000), st.sampled_from(SHOP.tasks))
 def test_an_id_that_was_never_shown_is_never_used(seed: int, task: Task) -> None:
     rng = random.Random(seed)

@@ -8,6 +8,8 @@ from btm.errors import EvaluationError
 from btm.lab.demo import Demo, run_demo
 from btm.lab.report import document
 
+pytestmark = pytest.mark.xdist_group("demo")  # one process makes what these tests share
+
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:

@@ -19,6 +19,8 @@ ABLATION = Request(
     faults=FaultSettings(seed=0),
 )
 
+pytestmark = pytest.mark.xdist_group("holdout")  # one process makes what these tests share
+
 
 @pytest.fixture(scope="module")
 def ablation() -> Evaluation:

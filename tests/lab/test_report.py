@@ -23,6 +23,8 @@ RESULT = {
     "dropped",
 }
 
+pytestmark = pytest.mark.xdist_group("report")  # one process makes what these tests share
+
 
 @pytest.fixture(scope="module")
 def evaluation() -> Evaluation:

@@ -21,6 +21,9 @@ def by_task(evaluation: Evaluation, arm: str) -> dict[tuple[str, str], Episode]:
     return {(e.scenario, e.task_id): replace(e, arm="") for e in evaluation.episodes if e.arm == arm}
 
 
+pytestmark = pytest.mark.xdist_group("runner")  # one process makes what these tests share
+
+
 @pytest.fixture(scope="module")
 def full() -> Evaluation:
     return evaluate(Request(scenarios=(Scenario.CLEAN, *Request().scenarios)))

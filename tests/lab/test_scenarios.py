@@ -34,7 +34,7 @@ def solved(evaluation: Evaluation, scenario: Scenario) -> list[Episode]:
 
 
 @given(SEEDS)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 def test_an_oracle_solves_all_that_can_be_solved_and_nothing_else(seed: int) -> None:
     evaluation = run(seed)
     for scenario in (Scenario.RETRY_WORKS, Scenario.SWITCH_NEEDED):
@@ -44,7 +44,7 @@ def test_an_oracle_solves_all_that_can_be_solved_and_nothing_else(seed: int) -> 
 
 
 @given(SEEDS, st.integers(1, 4), st.sampled_from([0.0, 0.4, 1.0]))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 def test_the_promise_holds_for_other_rates_and_longer_runs_of_faults(
     seed: int, most: int, rate: float
 ) -> None:
@@ -54,7 +54,7 @@ def test_the_promise_holds_for_other_rates_and_longer_runs_of_faults(
 
 
 @given(SEEDS)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 def test_the_bare_agent_fails_where_its_tool_is_blocked(seed: int) -> None:
     evaluation = run(seed, Scenario.SWITCH_NEEDED, Scenario.IMPOSSIBLE, arms=("bare",))
     assert [e for e in evaluation.episodes if e.solved] == []

@@ -27,6 +27,8 @@ needs_arrow = pytest.mark.skipif(
     importlib.util.find_spec("pyarrow") is None, reason="needs pyarrow, the extra 'parquet'"
 )
 
+pytestmark = pytest.mark.xdist_group("attempts_table")  # one process makes what these tests share
+
 
 @pytest.fixture(scope="module")
 def fitted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:

@@ -177,7 +177,7 @@ def damaged(value: Any, place: tuple[Any, ...], wrong: Any) -> Any:
     return broken
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300)
 @given(data=st.data(), reader=st.sampled_from([None, *READERS]))
 def test_a_value_of_the_wrong_kind_anywhere_is_reported_and_never_raised(
     data: st.DataObject, reader: str | None, tmp_path: Path
@@ -210,7 +210,7 @@ def test_a_value_of_the_wrong_kind_anywhere_is_reported_and_never_raised(
             assert recorded.is_error in (True, False, None)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
 @given(noise=st.binary(max_size=300), sample=st.sampled_from(SAMPLES), data=st.data())
 def test_damaged_bytes_never_raise(noise: bytes, sample: Any, data: st.DataObject, tmp_path: Path) -> None:
     raw = jsonl([sample] * 3)

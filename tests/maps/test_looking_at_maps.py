@@ -86,7 +86,7 @@ def test_png_needs_its_package_and_says_so(monkeypatch: pytest.MonkeyPatch) -> N
         to_png("<svg/>")
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(2, 40).flatmap(lambda n: st.tuples(st.just(n), st.sets(
     st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)).filter(lambda p: p[0] != p[1]), max_size=60
 ))))  # fmt: skip

@@ -378,7 +378,7 @@ POLICIES = [
 ]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     WRITE_MAPS,
     st.integers(0, 2**32),
@@ -401,7 +401,7 @@ def test_a_write_happens_at_most_once_for_one_call_of_the_agent(
     assert server.effects.get("half", 0) <= 1
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(WRITE_MAPS, st.integers(0, 2**32), st.sampled_from((0.0, 0.3)), st.integers(2, 4))
 def test_a_write_happens_at_most_once_for_each_time_the_agent_asks(
     has: Mapping[str, Any], seed: int, reliable: float, asks: int

@@ -238,7 +238,7 @@ def approx(counts: dict[Any, tuple[float, float]]) -> dict[Any, Any]:
     return {k: pytest.approx(v, abs=1e-9) for k, v in counts.items() if max(v) > 1e-12}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(MOVES, st.sampled_from((float("inf"), 86_400.0)), st.sampled_from(("observe", "act")))
 def test_evidence_is_the_same_in_memory_in_the_database_and_recounted(
     moves: Moves, half_life: float, mode: str
@@ -258,7 +258,7 @@ def test_evidence_is_the_same_in_memory_in_the_database_and_recounted(
     memory.close()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(MOVES)
 def test_the_same_run_twice_leaves_the_same_bytes(moves: Moves) -> None:
     def run() -> str:

@@ -49,7 +49,7 @@ def means(found: Merged) -> dict[EvidenceKey, float]:
 
 
 @given(EVENTS, EVENTS, EVENTS, st.permutations([0.0, 250.0, 800.0]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_merging_in_any_order_equals_having_learned_in_one_place(
     one: Events, two: Events, three: Events, landmarks: list[float]
 ) -> None:
@@ -60,7 +60,7 @@ def test_merging_in_any_order_equals_having_learned_in_one_place(
 
 
 @given(EVENTS, EVENTS, EVENTS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_merging_is_associative(one: Events, two: Events, three: Events) -> None:
     def store_of(found: Merged) -> SqlStore:
         made = SqlStore(None, half_life_s=found.decay.half_life_s, now=found.decay.landmark)

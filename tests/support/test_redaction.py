@@ -92,7 +92,7 @@ PIECES = (
 )  # fmt: skip
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
 def test_no_cheap_test_says_no_where_its_pattern_matches(text: str) -> None:
     for rule in RULES:

@@ -76,13 +76,13 @@ CALLS = st.lists(
 
 
 @given(st.integers(0, 1_000), CALLS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_the_same_seed_gives_the_same_episode_to_the_byte(seed: int, calls: list[tuple[str, str]]) -> None:
     assert run(seed, calls) == run(seed, calls)
 
 
 @given(st.integers(0, 1_000), CALLS, CALLS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_the_faults_behind_a_call_do_not_depend_on_the_other_calls(
     seed: int, calls: list[tuple[str, str]], others: list[tuple[str, str]]
 ) -> None:
@@ -101,7 +101,7 @@ def undated(made: list[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
 
 
 @given(st.integers(0, 10_000), st.integers(1, 4))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_failing_call_heals_after_the_maximum_of_consecutive_faults(seed: int, most: int) -> None:
     plan = RandomFaults(
         FaultSettings(seed=seed, rate=1.0, max_consecutive=most, weights=dict.fromkeys(REPEAT_HEALS, 1.0)),
