@@ -31,7 +31,7 @@ from btm.adapters import chat_messages as chat
 from btm.adapters.budget import Budget
 from btm.adapters.notes import Notes
 from btm.adapters.outline import asked_since_request, request
-from btm.adapters.place import Place
+from btm.adapters.place import LoopPosition
 from btm.adapters.wording import (
     BRIDGE,
     error_text,
@@ -52,7 +52,7 @@ from btm.support.untrusted import tool_name
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _ParsedCall:
     """A tool call as it came, with its arguments read; ``problem`` says why they cannot be."""
 
     given: Any  # its id: the answer carries the same, whatever it is
@@ -97,7 +97,7 @@ class ChatLoop:
         self._timeouts = Timeouts(memory.fallback_map, dict(timeouts or {}))
         self._notes = Notes()
         self._asked_before: list[str] = []
-        self._place = Place()
+        self._place = LoopPosition()
 
     # -- the request --------------------------------------------------------------------------------------------------
 
@@ -134,7 +134,7 @@ class ChatLoop:
         """Make an assistant's tool calls at once; plain functions run in threads. Otherwise as :meth:`run`."""
         return list(await asyncio.gather(*(self._arun(self._read(tool_call)) for tool_call in tool_calls)))
 
-    def _run(self, asked: _Asked) -> dict[str, Any]:
+    def _run(self, asked: _ParsedCall) -> dict[str, Any]:
         over = self._over_budget(asked.call)
         if over:
             return asked.result(over)
@@ -142,7 +142,7 @@ class ChatLoop:
         handled = self.memory.call(asked.call, limited, available=self.tools.keys(), turn=asked.turn)
         return self._answer(asked, handled)
 
-    async def _arun(self, asked: _Asked) -> dict[str, Any]:
+    async def _arun(self, asked: _ParsedCall) -> dict[str, Any]:
         over = self._over_budget(asked.call)
         if over:
             return asked.result(over)
@@ -150,7 +150,7 @@ class ChatLoop:
         handled = await self.memory.acall(asked.call, limited, available=self.tools.keys(), turn=asked.turn)
         return self._answer(asked, handled)
 
-    def _invoker(self, asked: _Asked) -> Callable[[str, Mapping[str, Any]], Any]:
+    def _invoker(self, asked: _ParsedCall) -> Callable[[str, Mapping[str, Any]], Any]:
         def invoke(tool: str, arguments: Mapping[str, Any]) -> Any:
             function = self._function(tool, asked)
             if is_async(function):
@@ -159,7 +159,7 @@ class ChatLoop:
 
         return invoke
 
-    def _ainvoker(self, asked: _Asked) -> Callable[[str, Mapping[str, Any]], Any]:
+    def _ainvoker(self, asked: _ParsedCall) -> Callable[[str, Mapping[str, Any]], Any]:
         async def invoke(tool: str, arguments: Mapping[str, Any]) -> Any:
             function = self._function(tool, asked)
             if is_async(function):
@@ -170,7 +170,7 @@ class ChatLoop:
 
         return invoke
 
-    def _function(self, tool: str, asked: _Asked) -> Callable[..., Any]:
+    def _function(self, tool: str, asked: _ParsedCall) -> Callable[..., Any]:
         if asked.problem is not None and tool == asked.call.tool:
             raise asked.problem
         function = self.tools.get(tool)
@@ -179,7 +179,7 @@ class ChatLoop:
             raise LookupError(f"unknown tool: {tool_name(tool)} is not a tool of this agent. It has {known}.")
         return function
 
-    def _read(self, tool_call: Any) -> _Asked:
+    def _read(self, tool_call: Any) -> _ParsedCall:
         given, tool, text = chat.asked(tool_call)
         arguments: Any = text if isinstance(text, Mapping) else None
         problem: Exception | None = None
@@ -195,7 +195,7 @@ class ChatLoop:
         effect = self.memory.effect_of(tool)
         call_id = chat.id_text(given)
         call = ToolCall(tool, arguments, effect, self.conversation, call_id)
-        return _Asked(given, call, self._place.turn(call_id), problem)
+        return _ParsedCall(given, call, self._place.turn(call_id), problem)
 
     @property
     def _limits(self) -> Limits:
@@ -215,7 +215,7 @@ class ChatLoop:
         self._asked_before.append(call.tool)
         return ""
 
-    def _answer(self, asked: _Asked, handled: Handled) -> dict[str, Any]:
+    def _answer(self, asked: _ParsedCall, handled: Handled) -> dict[str, Any]:
         call_id = handled.call.call_id
         self._notes.keep(handled, call_id, self._place.name)
         if handled.refused:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from btm.adapters.outline import Asked, Entry, gaps, strays
+from btm.adapters.outline import OutlinedMessage, RequestedCall, gaps, strays
 from btm.adapters.wording import LOST, longer
 from btm.planning.context import STANDING_RULES
 
@@ -26,21 +26,23 @@ def id_text(call_id: object) -> str:
     return "" if call_id is None else str(call_id)
 
 
-def outline(messages: Sequence[Any]) -> list[Entry]:
+def outline(messages: Sequence[Any]) -> list[OutlinedMessage]:
     """Return the outline of a message list."""
     return [_entry(message) for message in messages]
 
 
-def _entry(message: Any) -> Entry:
+def _entry(message: Any) -> OutlinedMessage:
     role = field(message, "role")
     if role == "tool":
-        return Entry("tool", answers=id_text(field(message, "tool_call_id")))
+        return OutlinedMessage("tool", answers=id_text(field(message, "tool_call_id")))
     if role == "assistant":
         calls = [asked(tool_call) for tool_call in field(message, "tool_calls") or ()]
-        return Entry("assistant", calls=tuple(Asked(id_text(i), tool, i) for i, tool, _ in calls))
+        return OutlinedMessage(
+            "assistant", calls=tuple(RequestedCall(id_text(i), tool, i) for i, tool, _ in calls)
+        )
     if role == "user":
-        return Entry("user", lambda: _text(field(message, "content")))
-    return Entry("system")
+        return OutlinedMessage("user", lambda: _text(field(message, "content")))
+    return OutlinedMessage("system")
 
 
 def _text(content: Any) -> str:

@@ -6,7 +6,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable
 
-from btm.adapters.outline import Answer
+from btm.adapters.outline import AnsweredCall
 from btm.runtime.drivers import Handled
 
 _MAX_CONTEXTS = 4_096
@@ -44,7 +44,7 @@ class Notes:
             if len(self._contexts) > _MAX_CONTEXTS:
                 self._contexts.popitem(last=False)
 
-    def contexts(self, conversation: str, answers: Iterable[Answer]) -> list[str]:
+    def contexts(self, conversation: str, answers: Iterable[AnsweredCall]) -> list[str]:
         """Return the contexts of these calls, in their order. They stay: a model's turn may be run again."""
         with self._lock:
             found = [(answer.turn, self._contexts.get((conversation, answer.call_id))) for answer in answers]

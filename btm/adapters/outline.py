@@ -13,7 +13,7 @@ from btm.support.call_ids import Turn
 Role = Literal["system", "user", "assistant", "tool"]
 
 
-class Asked(NamedTuple):
+class RequestedCall(NamedTuple):
     """A tool call that an assistant's message asks for. ``given`` is its id as it stands there, if that is no text."""
 
     call_id: str
@@ -21,40 +21,40 @@ class Asked(NamedTuple):
     given: Any = None
 
 
-class Entry(NamedTuple):
+class OutlinedMessage(NamedTuple):
     """One message. ``answers`` is the id of the call whose result a tool's message carries."""
 
     role: Role
     text: Callable[[], str] = str
-    calls: tuple[Asked, ...] = ()
+    calls: tuple[RequestedCall, ...] = ()
     answers: str = ""
 
 
-class Answer(NamedTuple):
+class AnsweredCall(NamedTuple):
     """Whose result a tool's message carries. ``turn`` names the message that asked, ``""`` where the id tells."""
 
     call_id: str
     turn: str = ""
 
 
-def turn_of(entries: Sequence[Entry], call_id: str) -> Turn:
+def turn_of(entries: Sequence[OutlinedMessage], call_id: str) -> Turn:
     """Return which assistant's message asked for a call: the latest with its id, by its place."""
     asking = [n for n, entry in enumerate(entries) if any(asked.call_id == call_id for asked in entry.calls)]
     return Turn(f"#{asking[-1]}", repeats=len(asking) > 1) if asking else Turn()
 
 
-def last_answers(entries: Sequence[Entry]) -> tuple[Answer, ...]:
+def last_answers(entries: Sequence[OutlinedMessage]) -> tuple[AnsweredCall, ...]:
     """Return whose results the tool messages that end the conversation are, in order; none if it ends otherwise."""
-    found: list[Answer] = []
+    found: list[AnsweredCall] = []
     for entry in reversed(entries):
         if entry.role != "tool":
             break
         turn = turn_of(entries, entry.answers)
-        found.append(Answer(entry.answers, turn.name if turn.repeats else ""))
+        found.append(AnsweredCall(entry.answers, turn.name if turn.repeats else ""))
     return tuple(reversed(found))
 
 
-def request(entries: Sequence[Entry]) -> str:
+def request(entries: Sequence[OutlinedMessage]) -> str:
     """Return the user's latest request, or ``""``."""
     for entry in reversed(entries):
         if entry.role == "user":
@@ -64,9 +64,9 @@ def request(entries: Sequence[Entry]) -> str:
     return ""
 
 
-def asked_since_request(entries: Sequence[Entry]) -> list[Asked]:
+def asked_since_request(entries: Sequence[OutlinedMessage]) -> list[RequestedCall]:
     """Return the tool calls that were asked for since the user's latest message."""
-    found: list[Asked] = []
+    found: list[RequestedCall] = []
     for entry in reversed(entries):
         if entry.role == "user":
             break
@@ -78,10 +78,10 @@ class Gap(NamedTuple):
     """A call without a result: one belongs right before position ``at``."""
 
     at: int
-    asked: Asked
+    asked: RequestedCall
 
 
-def gaps(entries: Sequence[Entry]) -> Iterator[Gap]:
+def gaps(entries: Sequence[OutlinedMessage]) -> Iterator[Gap]:
     """Yield the calls that have no result among the tool messages right after them, in order.
 
     Calls of the very last message are not gaps while they may still run: only those that something follows.
@@ -96,7 +96,7 @@ def gaps(entries: Sequence[Entry]) -> Iterator[Gap]:
         yield from (Gap(end, asked) for asked in entry.calls if asked.call_id not in answered)
 
 
-def strays(entries: Sequence[Entry]) -> list[int]:
+def strays(entries: Sequence[OutlinedMessage]) -> list[int]:
     """Return the positions of tool messages that answer no call of the assistant's message they follow."""
     found: list[int] = []
     open_ids: set[str] = set()

@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from btm.adapters.outline import Answer, Entry, last_answers, turn_of
+from btm.adapters.outline import AnsweredCall, OutlinedMessage, last_answers, turn_of
 from btm.support.call_ids import NO_TURN, Turn
 
 
-class Place:
+class LoopPosition:
     """Follows one loop from request to request."""
 
     def __init__(self) -> None:
-        self._entries: Sequence[Entry] | None = None
+        self._entries: Sequence[OutlinedMessage] | None = None
         self._turns: Counter[int] = (
             Counter()
         )  # by place: a loop that sends its latest messages only stays where it is
@@ -27,14 +27,14 @@ class Place:
         """The place of the message that asks next; ``""`` before the first request."""
         return "" if self._entries is None else f"#{len(self._entries)}"
 
-    def reached(self, entries: Sequence[Entry]) -> tuple[Answer, ...]:
+    def reached(self, entries: Sequence[OutlinedMessage]) -> tuple[AnsweredCall, ...]:
         """Take in the messages of a request; return whose results they end with."""
         if self._made or self._entries is None or len(entries) != len(self._entries):
             self._turns[len(entries)] += 1
         self._entries = entries
         # What was made since the request before is no other message's, wherever it now stands.
         answers = tuple(
-            Answer(answer.call_id) if answer.call_id in self._made else answer
+            AnsweredCall(answer.call_id) if answer.call_id in self._made else answer
             for answer in last_answers(entries)
         )
         self._made = set()

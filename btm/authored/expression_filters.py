@@ -36,7 +36,7 @@ _TESTS = (
 )  # fmt: skip
 
 
-class Budget:
+class WorkBudget:
     """The work that one rendering has left: items looked at, turns of loops, and characters by the fifty."""
 
     __slots__ = ("left",)
@@ -127,7 +127,7 @@ def check_operands(operator: str, left: Any, right: Any) -> None:
 def _loop(context: Any, items: Iterable[Any]) -> Iterable[Any]:
     if isinstance(items, Undefined):
         iter(items)  # raises, with the name in its message
-    budget: Budget = context.resolve(BUDGET)
+    budget: WorkBudget = context.resolve(BUDGET)
     made = []
     for item in items:
         budget.spend(MAX_WORK // MAX_TURNS)
@@ -188,7 +188,7 @@ def _limited(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @pass_context
     def limited(context: Any, value: Any = None, *args: Any, **kwargs: Any) -> Any:
-        budget: Budget = context.resolve(BUDGET)
+        budget: WorkBudget = context.resolve(BUDGET)
         for looked_at in (value, *args):
             budget.look_at(looked_at)
         if hasattr(value, "__next__"):
@@ -204,7 +204,7 @@ def _limited(function: Callable[..., Any]) -> Callable[..., Any]:
     return limited
 
 
-def _counted(items: Any, budget: Budget) -> Iterator[Any]:
+def _counted(items: Any, budget: WorkBudget) -> Iterator[Any]:
     for item in items:
         budget.spend(1)
         yield item

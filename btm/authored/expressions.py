@@ -77,7 +77,7 @@ class _Sandbox(ImmutableSandboxedEnvironment):
         return method or obj is bounded.small_range
 
     def call(self, context: Any, obj: Any, *args: Any, **kwargs: Any) -> Any:
-        budget: bounded.Budget = context.resolve(bounded.BUDGET)
+        budget: bounded.WorkBudget = context.resolve(bounded.BUDGET)
         budget.look_at(getattr(obj, "__self__", None))
         return super().call(context, obj, *args, **kwargs)
 
@@ -141,7 +141,7 @@ class Expression:
     def _run(self, names: Mapping[str, Any]) -> Any:
         if self._compiled is None and self._tree is not None:
             self._compiled = _ENVIRONMENT.from_string(self._tree)
-        context = self._compiled.new_context({**names, bounded.BUDGET: bounded.Budget()})
+        context = self._compiled.new_context({**names, bounded.BUDGET: bounded.WorkBudget()})
         for _ in self._compiled.root_render_func(context):
             pass
         value = context.vars["result"]
@@ -171,7 +171,7 @@ class Template:
                 )
             if self._compiled is None:
                 self._compiled = _ENVIRONMENT.from_string(self._tree)
-            context = self._compiled.new_context({**names, bounded.BUDGET: bounded.Budget()})
+            context = self._compiled.new_context({**names, bounded.BUDGET: bounded.WorkBudget()})
             return bounded.gather(self._compiled.root_render_func(context))
         except TemplateError:
             raise

@@ -57,7 +57,7 @@ def calibration(**options: Any) -> None:
     """
     from btm.cli.calibration_text import calibration_document, show_calibration  # noqa: PLC0415
 
-    asked = _Asked(**options)
+    asked = _CalibrationRequest(**options)
     found = asked.calibrate()
     if asked.as_json:
         emit_json(calibration_document(found, asked.seed, asked.skipped))
@@ -80,7 +80,7 @@ def backtest(policies: str, **options: Any) -> None:
     from btm.cli.calibration_text import calibration_document, show_calibration  # noqa: PLC0415
     from btm.planning.policy import Policies  # noqa: PLC0415
 
-    asked = _Asked(**options)
+    asked = _CalibrationRequest(**options)
     if "-" in asked.logs:
         fail("a backtest reads its logs twice, and stdin can be read once; name a file")
     found = asked.calibrate()
@@ -95,7 +95,7 @@ def backtest(policies: str, **options: Any) -> None:
 
 
 @dataclass
-class _Asked:
+class _CalibrationRequest:
     """What a command was asked for, and the logs' lessons once they are read."""
 
     logs: tuple[str, ...]

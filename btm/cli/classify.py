@@ -25,7 +25,7 @@ _WIDE = 110  # columns that a table with family and rule needs
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
+class _InputLine:
     """One line of the input: a row, a bare text, or (``problem`` set) a row that cannot be read."""
 
     number: int
@@ -69,18 +69,18 @@ def _read(file: str) -> bytes:
         fail(f"cannot read {file}: {problem.strerror or problem}")
 
 
-def _lines(data: bytes) -> Iterator[_Line]:
+def _lines(data: bytes) -> Iterator[_InputLine]:
     """Yield the lines that hold anything. In a file with rows, a line that is no row is a problem, not a text."""
     parsed = [(n, raw, _parse(raw)) for n, raw in enumerate(data.split(b"\n"), start=1) if raw.strip()]
     has_rows = any(_is_row(value) for _, _, value in parsed)
     for number, raw, value in parsed:
         if _is_row(value):
-            yield _Line(number, row=value)
+            yield _InputLine(number, row=value)
         elif has_rows or (value is None and raw.lstrip().startswith(b"{") and b'"outcome"' in raw):
             what = "broken JSON" if value is None else 'no object with an "outcome"'
-            yield _Line(number, problem=what)
+            yield _InputLine(number, problem=what)
         else:
-            yield _Line(number, text=raw.rstrip(b"\r").decode("utf-8", "replace"))
+            yield _InputLine(number, text=raw.rstrip(b"\r").decode("utf-8", "replace"))
 
 
 def _is_row(value: Any) -> bool:
@@ -98,7 +98,7 @@ def _parse(raw: bytes) -> Any:
         return None
 
 
-def _outcome(line: _Line) -> tuple[Outcome | None, str]:
+def _outcome(line: _InputLine) -> tuple[Outcome | None, str]:
     if line.problem:
         return None, line.problem
     if line.row is None:

@@ -16,7 +16,7 @@ from btm.lab.metrics import ALL, Paired, Result
 from btm.lab.report import command_line, comparisons, summary
 from btm.lab.request import HETEROGENEOUS, Evaluation
 from btm.lab.scenarios import Scenario
-from btm.lab.story import Line, Told, lines
+from btm.lab.story import Story, StoryLine, lines
 from btm.learning.posterior import BetaPosterior
 from btm.model import Action, EvidenceKey
 
@@ -187,14 +187,14 @@ def _of(count: int, row: Result) -> str:
     return f"{count} of {row.episodes} {_percent(count / row.episodes):>6}"
 
 
-def _tell(told: Told) -> None:
+def _tell(told: Story) -> None:
     _wrap(f"The user: {told.request}", "", "  ")
     _say()
     for number, line in enumerate(lines(told.handled.trail), start=1):
         _step(number, line)
 
 
-def _step(number: int, line: Line) -> None:
+def _step(number: int, line: StoryLine) -> None:
     _wrap(f"{number}. {line.did}", "", "   ")
     _wrap(f"   {line.outcome}", "green" if line.ok else "yellow", "   ")
 

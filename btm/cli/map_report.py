@@ -10,14 +10,14 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from btm.maps.finding import Finding, Severity
+from btm.maps.finding import Diagnostic, Severity
 
 _STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold cyan"}
 _WIDEST = 110  # of a line of the file
 _WORD = re.compile(r"\"[^\"]*\"|'[^']*'|[\w.\-/]+|\S")
 
 
-def show_findings(findings: Sequence[Finding], out: Console) -> None:
+def show_findings(findings: Sequence[Diagnostic], out: Console) -> None:
     """Print every finding with the line of the file that it is about and a mark under the word."""
     lines: dict[str, list[str]] = {}
     for finding in findings:
@@ -27,7 +27,7 @@ def show_findings(findings: Sequence[Finding], out: Console) -> None:
         out.print(_shown(finding, lines[file], out.width), soft_wrap=True)
 
 
-def summary(findings: Iterable[Finding]) -> str:
+def summary(findings: Iterable[Diagnostic]) -> str:
     """Return ``2 errors, 1 warning`` in words."""
     counts = dict.fromkeys(Severity, 0)
     for finding in findings:
@@ -43,7 +43,7 @@ def _lines_of(file: str) -> list[str]:
         return []
 
 
-def _shown(finding: Finding, lines: Sequence[str], width: int) -> Text:
+def _shown(finding: Diagnostic, lines: Sequence[str], width: int) -> Text:
     file, line, column = finding.place
     style = _STYLE[finding.severity]
     mark = f"{finding.severity}[{finding.code}]"

@@ -12,6 +12,6 @@ a networkx graph (imported when it is asked for).
 
 from btm.fallback.candidate import Candidate
 from btm.fallback.map import FallbackMap
-from btm.fallback.schema import Role, ToolEntry
+from btm.fallback.schema import ToolEntry, ToolRole
 
-__all__ = ["Candidate", "FallbackMap", "Role", "ToolEntry"]
+__all__ = ["Candidate", "FallbackMap", "ToolEntry", "ToolRole"]

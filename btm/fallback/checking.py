@@ -8,7 +8,7 @@ from typing import Any
 from btm.authored.expressions import referenced_names
 from btm.authored.loading import Node, NodePath, Place
 from btm.errors import AuthoredFileError, FallbackMapError, nearest
-from btm.fallback.schema import CrossCheck, Fallback, MapFile, Role, ToolEntry, Verify, ViaStep
+from btm.fallback.schema import CrossCheck, Fallback, MapFile, ToolEntry, ToolRole, Verify, ViaStep
 from btm.model import Effect
 
 OF_CALL = frozenset(("tool", "arguments"))
@@ -121,7 +121,7 @@ class _Checker:
         yield from self._target(path, name, step.tool, "stands in for")
         target = self.tools.get(step.tool)
         place = tool_place(self.node, path)
-        if target is not None and target.role is Role.ESCALATION:
+        if target is not None and target.role is ToolRole.ESCALATION:
             yield self._error(
                 place, f"{step.tool!r} escalates, and is no substitute", "a tool that does the work"
             )

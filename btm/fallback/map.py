@@ -15,7 +15,7 @@ from btm.fallback.candidate import Candidate
 from btm.fallback.compiled import PREVIOUS, Compiled, Edge, compile_tool
 from btm.fallback.filling import names_of
 from btm.fallback.loading import load_valid, read_map
-from btm.fallback.schema import MapFile, Role, ToolEntry
+from btm.fallback.schema import MapFile, ToolEntry, ToolRole
 from btm.fallback.values import agree, fields_at, plain
 from btm.model import Effect, ErrorKind, ToolCall
 
@@ -38,7 +38,7 @@ class FallbackMap:
         self.tools: Mapping[str, ToolEntry] = MappingProxyType(model.tools)
         self._compiled: dict[str, Compiled] = {name: compile_tool(name, model) for name in model.tools}
         self._said: set[tuple[str, str]] = set()
-        self._escalations = tuple(n for n, entry in model.tools.items() if entry.role is Role.ESCALATION)
+        self._escalations = tuple(n for n, entry in model.tools.items() if entry.role is ToolRole.ESCALATION)
 
     @classmethod
     def load(cls, name: str | Path) -> Self:
@@ -82,7 +82,7 @@ class FallbackMap:
         entry = self.tools.get(tool)
         return entry.effective if entry else None
 
-    def role(self, tool: str) -> Role | None:
+    def role(self, tool: str) -> ToolRole | None:
         """The tool's role, if it has one."""
         entry = self.tools.get(tool)
         return entry.role if entry else None

@@ -27,7 +27,7 @@ from btm.fallback.fields import (
 from btm.model import Effect, ErrorKind
 
 
-class Role(StrEnum):
+class ToolRole(StrEnum):
     """What a tool is for, beyond answering: the planner uses such tools in their own place only."""
 
     ESCALATION = "escalation"  # hands the conversation to a human
@@ -37,7 +37,7 @@ class Role(StrEnum):
     @property
     def effect(self) -> Effect:
         """The effect of a tool of this role whose entry does not say."""
-        return Effect.READ if self is Role.VERIFY else Effect.WRITE
+        return Effect.READ if self is ToolRole.VERIFY else Effect.WRITE
 
 
 class _Strict(BaseModel):
@@ -150,7 +150,7 @@ class ToolEntry(_Strict):
     )
     irreversible: bool = Field(default=False, description="Whether what it does cannot be undone.")
     idempotent: bool = Field(default=False, description="Whether a repeated call does no more than one.")
-    role: Role | None = None
+    role: ToolRole | None = None
     description: str = ""
     takes: tuple[str, ...] | None = Field(
         default=None, description="The tool's arguments; an optional one ends in '?'. Makes checks sharper."

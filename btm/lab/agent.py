@@ -25,11 +25,11 @@ from btm.lab.knowledge import Knowledge
 from btm.model import Action, Effect
 
 __all__ = [
+    "AgentCall",
     "AgentRun",
     "AgentSettings",
     "Instruction",
-    "Made",
-    "Observation",
+    "ToolResponse",
     "first_instruction",
     "run_agent",
     "solved",
@@ -37,7 +37,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class Observation:
+class ToolResponse:
     """What the agent gets back for a call: a value, or an error's text, and the recovery context where there is one.
 
     ``served_by`` names the tool that really answered when it is not the one that was called.
@@ -49,7 +49,7 @@ class Observation:
     served_by: str = ""
 
 
-Call = Callable[[str, Mapping[str, Any]], Observation]
+Call = Callable[[str, Mapping[str, Any]], ToolResponse]
 """Runs one tool call for the agent. It never raises for a tool's failure."""
 
 
@@ -68,7 +68,7 @@ class AgentSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class AgentCall:
     """One call the agent made while it worked on a step.
 
     ``why`` is ``script`` or ``repeat`` for its own calls, else the action of the context it followed.
@@ -92,7 +92,7 @@ class AgentRun:
 
     completed: tuple[int, ...]
     escalated: bool
-    calls: tuple[Made, ...]
+    calls: tuple[AgentCall, ...]
     stuck_at: int | None
     answers: tuple[str, ...]
     spent: bool = False
@@ -118,7 +118,7 @@ def run_agent(
 
     ``wait`` is told how many seconds a context asks to wait before a call; none is waited without it.
     """
-    episode = _Episode(task, call, tools, settings, wait)
+    episode = _EpisodeRun(task, call, tools, settings, wait)
     return episode.run()
 
 
@@ -133,7 +133,7 @@ class _BudgetSpentError(Exception):
     """The episode's calls are used up."""
 
 
-class _Episode:
+class _EpisodeRun:
     def __init__(
         self,
         task: Task,
@@ -145,7 +145,7 @@ class _Episode:
         self._task, self._tools, self._settings = task, tools, settings
         self._invoke, self._wait = call, wait
         self._knows = Knowledge(task, tools)
-        self._made: list[Made] = []
+        self._made: list[AgentCall] = []
         self._escalated = False
 
     def run(self) -> AgentRun:
@@ -156,7 +156,7 @@ class _Episode:
                 if arguments is None:
                     stuck_at = number
                     break
-                self._take(_Work(number, step, arguments))
+                self._take(_CurrentStep(number, step, arguments))
                 if self._escalated:
                     break
         except _BudgetSpentError:
@@ -164,16 +164,16 @@ class _Episode:
         answers = tuple(a.text for a in self._task.answers if all(self._knows.confirms(s) for s in a.sources))
         return AgentRun(self._knows.steps, self._escalated, tuple(self._made), stuck_at, answers, spent)
 
-    def _call(self, work: _Work, tool: str, arguments: Mapping[str, Any], why: str) -> _Move:
+    def _call(self, work: _CurrentStep, tool: str, arguments: Mapping[str, Any], why: str) -> _StepState:
         if len(self._made) >= self._settings.max_calls:
             raise _BudgetSpentError
         observation = self._invoke(tool, arguments)
-        self._made.append(Made(work.number, tool, arguments, observation.is_error, why))
+        self._made.append(AgentCall(work.number, tool, arguments, observation.is_error, why))
         if not observation.is_error:
             self._knows.saw(observation.value)
-        return _Move(observation, tool, arguments)
+        return _StepState(observation, tool, arguments)
 
-    def _take(self, work: _Work) -> None:
+    def _take(self, work: _CurrentStep) -> None:
         """Make a step's call and do about its failures what the settings and the contexts say."""
         move = self._call(work, work.step.tool, work.arguments, "script")
         repeats = 0
@@ -200,7 +200,7 @@ class _Episode:
             own = move.tool == work.step.tool and answer.served_by in ("", work.step.tool)
             self._knows.take(work.number, answer.value, work.arguments, own=own)
 
-    def _earlier(self, work: _Work, move: _Move) -> int | None:
+    def _earlier(self, work: _CurrentStep, move: _StepState) -> int | None:
         """Return the number of the earlier step that a context is about, when it is not about the call just made."""
         earlier = about(move.observation.advice or "")
         if earlier is None or earlier == (work.step.tool, work.arguments):
@@ -210,14 +210,14 @@ class _Episode:
         return max(same or done, default=None)
 
     def _mend(
-        self, work: _Work, number: int, move: _Move, advice: Iterable[Instruction]
-    ) -> tuple[_Work, _Move] | None:
+        self, work: _CurrentStep, number: int, move: _StepState, advice: Iterable[Instruction]
+    ) -> tuple[_CurrentStep, _StepState] | None:
         """Do an earlier step again as its context says, then this one from what that shows; None when it cannot."""
         step = self._task.steps[number]
         arguments = self._knows.arguments(step)
         if arguments is None:
             return None
-        mended = self._follow(_Work(number, step, arguments), move, advice)
+        mended = self._follow(_CurrentStep(number, step, arguments), move, advice)
         if mended is None or mended.observation.is_error:
             return None
         self._knows.take(number, mended.observation.value, arguments, own=mended.tool == step.tool)
@@ -227,7 +227,9 @@ class _Episode:
         again = replace(work, arguments=anew)
         return again, self._call(again, work.step.tool, anew, "script")
 
-    def _follow(self, work: _Work, move: _Move, advice: Iterable[Instruction]) -> _Move | None:
+    def _follow(
+        self, work: _CurrentStep, move: _StepState, advice: Iterable[Instruction]
+    ) -> _StepState | None:
         """Do the first thing of a context that the agent can do; None when it can do nothing, or is told to stop."""
         for said in advice:
             if said.action is Action.ABANDON:
@@ -237,7 +239,7 @@ class _Episode:
                 return made
         return None
 
-    def _do(self, work: _Work, move: _Move, said: Instruction) -> _Move | None:
+    def _do(self, work: _CurrentStep, move: _StepState, said: Instruction) -> _StepState | None:
         """Do what one line says, or None: an argument that nobody knows is not made up."""
         tool = said.tool or work.step.tool
         mine = work.arguments if tool == work.step.tool else {}
@@ -262,7 +264,7 @@ class _Episode:
                 return replace(made, final=True)
         return made
 
-    def _verified(self, work: _Work, check: _Move) -> _Move:
+    def _verified(self, work: _CurrentStep, check: _StepState) -> _StepState:
         """Read what a check of a write shows: it is done, or has to be done again. For a read it is a second look."""
         if check.observation.advice or work.step.effect is Effect.READ:
             return check
@@ -272,7 +274,7 @@ class _Episode:
 
 
 @dataclass(frozen=True, slots=True)
-class _Work:
+class _CurrentStep:
     """The step that is being worked on, with the arguments that the agent has for it."""
 
     number: int
@@ -281,10 +283,10 @@ class _Work:
 
 
 @dataclass(frozen=True, slots=True)
-class _Move:
+class _StepState:
     """Where the agent stands with a step: the last answer, and whose it was. A final one is not gone on from."""
 
-    observation: Observation
+    observation: ToolResponse
     tool: str
     arguments: Mapping[str, Any]
     final: bool = False

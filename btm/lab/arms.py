@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from btm.errors import EvaluationError, nearest
-from btm.lab.agent import Call, Observation
+from btm.lab.agent import Call, ToolResponse
 from btm.lab.desk import Desk
 from btm.lab.oracle import Oracle
 from btm.support.untrusted import text_of
@@ -62,11 +62,11 @@ class Bare(Forgetful):
     def calls(self, desk: Desk) -> Call:
         """Return the tools as they are."""
 
-        def call(tool: str, arguments: Mapping[str, Any]) -> Observation:
+        def call(tool: str, arguments: Mapping[str, Any]) -> ToolResponse:
             try:
-                return Observation(desk.call(tool, arguments))
+                return ToolResponse(desk.call(tool, arguments))
             except Exception as error:  # noqa: BLE001 - tools raise what they like; the agent sees the text
-                return Observation(error_text(error), is_error=True, advice=self.message)
+                return ToolResponse(error_text(error), is_error=True, advice=self.message)
 
         return call
 
@@ -83,14 +83,14 @@ class Retry3(Forgetful):
     def calls(self, desk: Desk) -> Call:
         """Return the tools, each call repeated on an exception."""
 
-        def call(tool: str, arguments: Mapping[str, Any]) -> Observation:
+        def call(tool: str, arguments: Mapping[str, Any]) -> ToolResponse:
             left = RETRIES
             while True:
                 try:
-                    return Observation(desk.call(tool, arguments))
+                    return ToolResponse(desk.call(tool, arguments))
                 except Exception as error:  # noqa: BLE001 - a blind decorator repeats on whatever comes
                     if left == 0:
-                        return Observation(error_text(error), is_error=True)
+                        return ToolResponse(error_text(error), is_error=True)
                 left -= 1
                 desk.clock.sleep(PAUSE_S)
 

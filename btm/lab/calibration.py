@@ -39,7 +39,7 @@ _CHUNK = 200  # bootstrap samples that are drawn at once
 Floats = NDArray[np.float64]
 
 
-class Lesson(NamedTuple):
+class ConversationEvidence(NamedTuple):
     """What one conversation of a log taught, in order. ``source`` is where it stands (``file:line`` or ``file#index``)."""
 
     source: str
@@ -56,24 +56,24 @@ class Lesson(NamedTuple):
 class Parts:
     """Lessons cut into parts, each later than the ones before: by time, or (not ``by_time``) by place in their log."""
 
-    parts: tuple[tuple[Lesson, ...], ...]
+    parts: tuple[tuple[ConversationEvidence, ...], ...]
     by_time: bool
 
 
 def lessons(
     conversations: Iterable[Conversation | Skipped], fallback_map: FallbackMap, *, now: float = 0.0
-) -> list[Lesson]:
+) -> list[ConversationEvidence]:
     """Retell conversations to the incident tracker and return what each taught, if it taught anything."""
     listener = Listener(fallback_map, now=now)
     told = (
-        Lesson(found.source, found.started_at, listener.listen(found).attempts)
+        ConversationEvidence(found.source, found.started_at, listener.listen(found).attempts)
         for found in conversations
         if not isinstance(found, Skipped)
     )
     return [lesson for lesson in told if lesson.attempts]
 
 
-def cut(found: Sequence[Lesson], parts: int = 2) -> Parts:
+def cut(found: Sequence[ConversationEvidence], parts: int = 2) -> Parts:
     """Cut lessons into parts of equally many conversations, each part later than the ones before.
 
     By the time the conversations started where every one has it. Otherwise each log is cut by itself, in the order
@@ -82,10 +82,10 @@ def cut(found: Sequence[Lesson], parts: int = 2) -> Parts:
     if parts < 2:
         raise EvaluationError(f"logs are cut into at least two parts, not {parts}")
     by_time = all(lesson.started_at is not None for lesson in found)
-    groups: dict[str, list[Lesson]] = {}
+    groups: dict[str, list[ConversationEvidence]] = {}
     for lesson in found:
         groups.setdefault("" if by_time else lesson.log, []).append(lesson)
-    made: list[list[Lesson]] = [[] for _ in range(parts)]
+    made: list[list[ConversationEvidence]] = [[] for _ in range(parts)]
     for group in groups.values():
         ordered = sorted(group, key=lambda lesson: lesson.started_at or 0.0) if by_time else group
         for number, lesson in enumerate(ordered):
@@ -183,7 +183,7 @@ def calibrate(cut_up: Parts, *, seed: int = 0, samples: int = 2_000) -> Calibrat
     return Calibration(len(first), sum(map(len, later)), cut_up.by_time, groups, outcomes, forecasts)
 
 
-def _cases(parts: Sequence[Sequence[Lesson]]) -> Iterator[_Case]:
+def _cases(parts: Sequence[Sequence[ConversationEvidence]]) -> Iterator[_Case]:
     evidence, number = Evidence(), 0
     for earlier, part in pairwise(parts):
         for lesson in earlier:

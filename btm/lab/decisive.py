@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from btm.lab.agent import AgentRun, AgentSettings, Observation, run_agent, solved
+from btm.lab.agent import AgentRun, AgentSettings, ToolResponse, run_agent, solved
 from btm.lab.environment import Environment, Session, Task, Write
 
 _BARE = AgentSettings(follows=False)
@@ -16,13 +16,13 @@ def dry_run(environment: Environment, task: Task, blocked: Collection[str] = ())
     """Run the bare agent on a task while the blocked tools fail every time; returns the run and its session."""
     session = environment.open(task)
 
-    def call(tool: str, arguments: Mapping[str, Any]) -> Observation:
+    def call(tool: str, arguments: Mapping[str, Any]) -> ToolResponse:
         if tool in blocked:
-            return Observation(f"{tool} is not available", is_error=True)
+            return ToolResponse(f"{tool} is not available", is_error=True)
         try:
-            return Observation(session.call(tool, arguments))
+            return ToolResponse(session.call(tool, arguments))
         except Exception as error:  # noqa: BLE001 - a domain's tools raise what they like
-            return Observation(str(error), is_error=True)
+            return ToolResponse(str(error), is_error=True)
 
     return run_agent(task, call, tools=environment.tools, settings=_BARE), session
 

@@ -11,7 +11,7 @@ from btm.lab.faults.settings import FaultSettings
 from btm.lab.memory_arms import MemoryArm
 from btm.lab.request import Evaluation, Progress, Request
 from btm.lab.runner import evaluate
-from btm.lab.story import Told, most_telling
+from btm.lab.story import Story, most_telling
 from btm.learning.posterior import BetaPosterior
 from btm.model import EvidenceKey
 from btm.planning.plan import RecoveryContext
@@ -32,14 +32,14 @@ class Demo:
 
     evaluation: Evaluation
     database: Path
-    story: Told | None
+    story: Story | None
     context: RecoveryContext | None
     strongest: tuple[Learned, ...]
 
 
 def run_demo(seed: int, database: Path, progress: Progress | None = None) -> Demo:
     """Run the demo and write what was learned to ``database``. Raises EvaluationError when it may not."""
-    seen: list[tuple[Told | None, RecoveryContext | None, tuple[Learned, ...]]] = []
+    seen: list[tuple[Story | None, RecoveryContext | None, tuple[Learned, ...]]] = []
 
     def look(arm: Arm) -> None:
         if isinstance(arm, MemoryArm):
@@ -51,7 +51,7 @@ def run_demo(seed: int, database: Path, progress: Progress | None = None) -> Dem
     return Demo(evaluation, database, *seen[0])
 
 
-def _context(arm: MemoryArm, story: Told | None) -> RecoveryContext | None:
+def _context(arm: MemoryArm, story: Story | None) -> RecoveryContext | None:
     """Return what a model would be told about the failure that a story begins with."""
     if story is None:
         return None

@@ -45,7 +45,7 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ShownValue:
     """A tool result must have shown it: ``value`` stands at ``path`` of the clean result of step number ``step``.
 
     ``beside`` are the (field, value) pairs that stand with it in the same element of a list: what a reader knows
@@ -58,7 +58,7 @@ class Seen:
     beside: tuple[tuple[str, Any], ...] = ()
 
 
-Source = Given | Seen
+Source = Given | ShownValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,22 +74,22 @@ class ScriptStep:
     tool: str
     arguments: Mapping[str, Any]
     sources: tuple[tuple[Path, Source], ...] = ()
-    requires: tuple[Seen, ...] = ()
+    requires: tuple[ShownValue, ...] = ()
     evidence: tuple[tuple[str, Any], ...] = ()
     effect: Effect = Effect.READ
 
     @property
-    def needs(self) -> tuple[Seen, ...]:
+    def needs(self) -> tuple[ShownValue, ...]:
         """Every place that must have been seen before this step can be taken."""
-        return tuple(s for _, s in self.sources if isinstance(s, Seen)) + self.requires
+        return tuple(s for _, s in self.sources if isinstance(s, ShownValue)) + self.requires
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ExpectedAnswer:
     """What the user wants to know, and the places a tool result must have shown for it to be known."""
 
     text: str
-    sources: tuple[Seen, ...]
+    sources: tuple[ShownValue, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +105,10 @@ class Task:
     facts: Mapping[str, Any]
     steps: tuple[ScriptStep, ...]
     goal: str
-    answers: tuple[Answer, ...] = ()
+    answers: tuple[ExpectedAnswer, ...] = ()
     changes: tuple[str, ...] = ()
 
-    def used(self, step: int) -> tuple[Seen, ...]:
+    def used(self, step: int) -> tuple[ShownValue, ...]:
         """Places in the result of step ``step`` on which a later step or an answer depends."""
         wanted = [s for later in self.steps for s in later.needs if s.step == step]
         wanted += [s for answer in self.answers for s in answer.sources if s.step == step]

@@ -71,7 +71,7 @@ def evaluate_held_out(
     for number in range(request.worlds):
         seed = request.faults.seed + number
         world = World.of(seed, fallback_map)
-        run = _World(request, environment, world, world.priced(fallback_map), counter)
+        run = _HoldoutWorld(request, environment, world, world.priced(fallback_map), counter)
         learned, tested = run.halves(tasks)
         run.measure_clean(tasks)
         rows = run.learn(learned, request.database if number == 0 else None)
@@ -89,7 +89,7 @@ def evaluate_held_out(
 
 
 @dataclass
-class _World:
+class _HoldoutWorld:
     """One world of a run."""
 
     request: Request

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Mapping
 from typing import Any
 
-from btm.lab.environment import Given, ScriptStep, Seen, Task, ToolSpec
+from btm.lab.environment import Given, ScriptStep, ShownValue, Task, ToolSpec
 from btm.lab.jsonvalue import ABSENT, Path, equal, field_name, leaves, parsed
 from btm.lab.looking import Shown, anywhere, look
 
@@ -35,7 +35,7 @@ class Knowledge:
         """Take a result for that of a step; ``own`` says whether the step's own tool gave it."""
         self._shown[number] = Shown(parsed(result), own, asked)
 
-    def confirms(self, place: Seen) -> bool:
+    def confirms(self, place: ShownValue) -> bool:
         """Whether the very step showed the value that is required of it."""
         shown = self._shown.get(place.step)
         return shown is not None and equal(look(shown, place, ""), place.value)
@@ -79,10 +79,10 @@ class Knowledge:
             if name in source:
                 return source[name]
         needed = ((s, path) for step in self._task.steps for path, s in step.sources if path[-1] == name)
-        values = (self._value(s, path) for s, path in needed if isinstance(s, Seen))
+        values = (self._value(s, path) for s, path in needed if isinstance(s, ShownValue))
         return next((value for value in values if value is not ABSENT), ABSENT)
 
-    def _value(self, place: Seen, path: Path) -> Any:
+    def _value(self, place: ShownValue, path: Path) -> Any:
         """Return what the agent takes for the value at a place, to be used as the argument at ``path``."""
         shown = self._shown.get(place.step)
         if shown is not None:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from btm.lab.environment import Seen
+from btm.lab.environment import ShownValue
 from btm.lab.jsonvalue import (
     ABSENT,
     Pair,
@@ -36,7 +36,7 @@ class Shown:
     asked: Mapping[str, Any]
 
 
-def look(shown: Shown, place: Seen, name: str) -> Any:
+def look(shown: Shown, place: ShownValue, name: str) -> Any:
     """Return what the agent takes for the value at a place, or ABSENT.
 
     ``name`` is the field it stands under in a foreign result where the place itself has no name.
@@ -53,7 +53,7 @@ def anywhere(values: Iterable[Any], wanted: Any) -> bool:
     return any(_shows(value, wanted) for value in values)
 
 
-def _in_own(value: Any, place: Seen) -> Any:
+def _in_own(value: Any, place: ShownValue) -> Any:
     if not place.beside:
         found = at(value, place.path)
         if found is not ABSENT:
@@ -80,7 +80,7 @@ def _element(value: Any, path: Path, beside: tuple[Pair, ...]) -> Any:
     return best
 
 
-def _in_foreign(shown: Shown, place: Seen, name: str) -> Any:
+def _in_foreign(shown: Shown, place: ShownValue, name: str) -> Any:
     record = _record(shown.value, place.beside, shown.asked)
     named = [leaf for path, leaf in leaves(record) if name and field_name(path) == name]
     if any(equal(leaf, place.value) for leaf in named):

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from btm.fallback import FallbackMap
-from btm.lab.agent import Call, Observation
+from btm.lab.agent import Call, ToolResponse
 from btm.lab.arms import error_text
 from btm.lab.database import new_database
 from btm.lab.desk import Desk
 from btm.lab.faults.clock import START, VirtualClock
 from btm.lab.faults.draw import Draw
-from btm.lab.story import Told
+from btm.lab.story import Story
 from btm.memory import ToolMemory
 from btm.model import Mode, ToolCall
 from btm.planning.policy import Policies
@@ -69,7 +69,7 @@ class MemoryArm:
         self.database = new_database(database) if database is not None else None
         self._store = self._new_store(self.database)
         self.memory = self._remember(self._store)
-        self.stories: list[Told] = []
+        self.stories: list[Story] = []
 
     def _new_store(self, path: Path | None = None) -> SqlStore:
         return SqlStore(path, half_life_s=math.inf, now=START, hash_key=_HASH_KEY)
@@ -100,7 +100,7 @@ class MemoryArm:
         self._numbers = itertools.count(1)
         tools = desk.environment.tools
 
-        def call(tool: str, arguments: Mapping[str, Any]) -> Observation:
+        def call(tool: str, arguments: Mapping[str, Any]) -> ToolResponse:
             made = ToolCall(
                 tool,
                 dict(arguments),
@@ -113,7 +113,7 @@ class MemoryArm:
             handled = self.memory.call(made, desk.call, available=tools.keys())
             if len(handled.trail) > 1 or not handled.outcome.ok:
                 setup = desk.setup
-                self.stories.append(Told(setup.scenario, setup.task.task_id, setup.task.request, handled))
+                self.stories.append(Story(setup.scenario, setup.task.task_id, setup.task.request, handled))
             return observed(handled)
 
         return call
@@ -186,11 +186,11 @@ def shuffled(rows: Sequence[EvidenceRow], draw: Draw) -> tuple[EvidenceRow, ...]
     )
 
 
-def observed(handled: Handled) -> Observation:
+def observed(handled: Handled) -> ToolResponse:
     """Return what the agent gets to see of a handled call."""
     advice = handled.context.text if handled.context is not None else None
     if handled.refused:
-        return Observation("The call was not made.", is_error=True, advice=advice)
+        return ToolResponse("The call was not made.", is_error=True, advice=advice)
     if handled.error is not None:
-        return Observation(error_text(handled.error), is_error=True, advice=advice)
-    return Observation(handled.result, advice=advice, served_by=handled.served_by)
+        return ToolResponse(error_text(handled.error), is_error=True, advice=advice)
+    return ToolResponse(handled.result, advice=advice, served_by=handled.served_by)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from btm.fallback import Candidate, FallbackMap
-from btm.lab.agent import Observation
+from btm.lab.agent import ToolResponse
 from btm.lab.environment import ToolSpec
 from btm.lab.faults.injector import Injector, Invoke
 from btm.model import Effect, ErrorKind, ToolCall
@@ -38,7 +38,7 @@ class Oracle:
     given: Mapping[str, Any] = field(default_factory=dict)
     seen: Facts = field(default_factory=Facts)
 
-    def __call__(self, tool: str, arguments: Mapping[str, Any]) -> Observation:
+    def __call__(self, tool: str, arguments: Mapping[str, Any]) -> ToolResponse:
         """Run a call, by whatever way there is."""
         call = ToolCall(tool, arguments, self.tools[tool].effect)
         kind = self._blocked(tool, arguments)
@@ -46,14 +46,14 @@ class Oracle:
             done, value = self._through(call)
             if done:
                 self.seen.note(tool, arguments, value)
-            return Observation(value if done else str(value), is_error=not done)
+            return ToolResponse(value if done else str(value), is_error=not done)
         for candidate in self.fallback_map.candidates(call, kind, self.known):
             found, answer = self._instead(call, candidate)
             if found:
                 self.seen.note(tool, arguments, answer)
-                return Observation(answer, served_by=candidate.tool)
+                return ToolResponse(answer, served_by=candidate.tool)
         human = "".join(f"next: escalate with {name}" for name in self.fallback_map.escalations()[:1])
-        return Observation(
+        return ToolResponse(
             f"{tool} is blocked, and so is every way round it", is_error=True, advice=human or None
         )
 

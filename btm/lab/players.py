@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from btm.lab.simulation import RETRY, Best, Cell, Chances, Game, Move, Tried, World, action_of
+from btm.lab.simulation import RETRY, Best, Cell, Chances, Game, Move, SimulatedWorld, Tried, action_of
 from btm.learning.posterior import BetaPosterior, Decay, Evidence, Priors, flat, pooled
 from btm.model import Action, Attempt, EvidenceKey, Incident, Outcome, ToolCall
 from btm.planning.plan import Step
@@ -27,7 +27,7 @@ _THREE_REPEATS = """
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class IncidentView:
     """An incident as a player sees it: everything but the true chances. ``chances`` is for its costs and values."""
 
     number: int
@@ -54,7 +54,7 @@ class Seen:
 class Player(Protocol):
     """One way of deciding."""
 
-    def decide(self, seen: Seen) -> Move | None:
+    def decide(self, seen: IncidentView) -> Move | None:
         """Return the next move, or None to give up."""
 
     def learn(self, key: EvidenceKey, success: bool, at: float) -> None:
@@ -67,7 +67,7 @@ class Rules:
 
     substitutes: int = 1
 
-    def decide(self, seen: Seen) -> Move | None:
+    def decide(self, seen: IncidentView) -> Move | None:
         """Return the next move of the list."""
         tried = seen.tried
         if tried.retries < 3:
@@ -79,7 +79,7 @@ class Rules:
         """Nothing is learned."""
 
 
-class Planned:
+class PlannerPlayer:
     """The planner, with beliefs from what was seen."""
 
     def __init__(
@@ -98,7 +98,7 @@ class Planned:
         self._rng = random.Random(f"{game.seed}/shuffled") if shuffled else None  # noqa: S311 - a simulation
         self._shown, self._shown_at = self._evidence, -SHUFFLE_EVERY
 
-    def decide(self, seen: Seen) -> Move | None:
+    def decide(self, seen: IncidentView) -> Move | None:
         """Return the first step of the plan."""
         evidence, scale = self._evidence_for(seen), self._decay.scale(seen.at)
         plan = self._planner.plan(
@@ -113,7 +113,7 @@ class Planned:
             return RETRY
         return next(n for n, one in enumerate(seen.chances.substitutes) if one.name == step.tool)
 
-    def _evidence_for(self, seen: Seen) -> Evidence:
+    def _evidence_for(self, seen: IncidentView) -> Evidence:
         if self._rng is None:
             return self._evidence
         if seen.number - self._shown_at >= SHUFFLE_EVERY:
@@ -130,7 +130,7 @@ class Planned:
         self._evidence.add(key, weight * success, weight * (not success))
 
 
-def _incident(seen: Seen) -> Incident:
+def _incident(seen: IncidentView) -> Incident:
     tool, kind = seen.cell
     call = ToolCall(tool, conversation=str(seen.number), call_id=str(seen.number))
     attempts = tuple(attempt for _, attempt in seen.history)
@@ -139,7 +139,7 @@ def _incident(seen: Seen) -> Incident:
     )
 
 
-def _options(seen: Seen, first_wait: float) -> Options:
+def _options(seen: IncidentView, first_wait: float) -> Options:
     substitutes = tuple(
         Step(Action.SWITCH, one.name, {}, value=one.value, cost=one.cost) for one in seen.chances.substitutes
     )
@@ -150,7 +150,7 @@ def _options(seen: Seen, first_wait: float) -> Options:
 class Thompson:
     """Thompson sampling that knows what the world was drawn from; without ``explore`` it believes the means."""
 
-    def __init__(self, game: Game, world: World, *, explore: bool = True) -> None:
+    def __init__(self, game: Game, world: SimulatedWorld, *, explore: bool = True) -> None:
         self._explore = explore
         self._rng = random.Random(f"{game.seed}/thompson")  # noqa: S311 - a simulation
         self._heals, self._reliable, self._shape = dict(world.heals), dict(world.reliable), world.shape
@@ -158,13 +158,13 @@ class Thompson:
         self._counts: dict[EvidenceKey, tuple[float, float]] = {}
         self._drawn: tuple[int, Best] | None = None
 
-    def decide(self, seen: Seen) -> Move | None:
+    def decide(self, seen: IncidentView) -> Move | None:
         """Return the best move under chances that are drawn once an incident."""
         if self._drawn is None or self._drawn[0] != seen.number:
             self._drawn = seen.number, Best(self._draw(seen))
         return self._drawn[1].move(seen.tried)
 
-    def _draw(self, seen: Seen) -> Chances:
+    def _draw(self, seen: IncidentView) -> Chances:
         tool, kind = seen.cell
         chances, scale = seen.chances, self._decay.scale(seen.at)
         retry = tuple(
@@ -199,12 +199,12 @@ class Thompson:
         self._counts[key] = (worked + weight * success, failed + weight * (not success))
 
 
-def player(name: str, game: Game, world: World) -> Player:
+def player(name: str, game: Game, world: SimulatedWorld) -> Player:
     """Return the player of a name. Raises KeyError for another name."""
     made: Mapping[str, Callable[[], Player]] = {
-        "btm": lambda: Planned(game),
-        "flat": lambda: Planned(game, flat),
-        "shuffled": lambda: Planned(game, shuffled=True),
+        "btm": lambda: PlannerPlayer(game),
+        "flat": lambda: PlannerPlayer(game, flat),
+        "shuffled": lambda: PlannerPlayer(game, shuffled=True),
         "rules": Rules,
         "patient rules": lambda: Rules(substitutes=game.shape.substitutes),
         "thompson": lambda: Thompson(game, world),

@@ -27,8 +27,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from btm.lab.players import Player, Seen, player
-from btm.lab.simulation import KINDS, RETRY, Best, Cell, Game, World, moves
+from btm.lab.players import IncidentView, Player, player
+from btm.lab.simulation import KINDS, RETRY, Best, Cell, Game, SimulatedWorld, moves
 from btm.model import Attempt, ErrorKind, EvidenceKey
 
 APART_S = 3_600.0
@@ -44,7 +44,7 @@ Floats = NDArray[np.float64]
 
 def play(game: Game, names: Sequence[str] = PLAYERS) -> dict[str, Floats]:
     """Return each player's regret, incident by incident, in units of a call's cost. The same game, the same regret."""
-    world = World(game.seed, game.shape)
+    world = SimulatedWorld(game.seed, game.shape)
     players = {name: player(name, game, world) for name in names}
     regret = {name: np.zeros(game.incidents) for name in names}
     arrivals = _arrivals(game, world)
@@ -56,7 +56,7 @@ def play(game: Game, names: Sequence[str] = PLAYERS) -> dict[str, Floats]:
         chances = world.chances(cell, game.settings.value_of_success, game.waits)
         best = Best(chances)
         for name, one in players.items():
-            seen = Seen(number, cell, number * APART_S, chances)
+            seen = IncidentView(number, cell, number * APART_S, chances)
             regret[name][number] = _one_incident(one, seen, best, game)
     return regret
 
@@ -90,7 +90,7 @@ def recovery(changed: Sequence[Floats], unchanged: Sequence[Floats], change_at: 
     return float(sum(r[stretch].sum() for r in changed) / sum(r[stretch].sum() for r in unchanged))
 
 
-def _arrivals(game: Game, world: World) -> list[Cell]:
+def _arrivals(game: Game, world: SimulatedWorld) -> list[Cell]:
     """Return which tool fails how, incident by incident: a few tools fail often, many now and then."""
     rng = random.Random(f"{game.seed}/arrivals")  # noqa: S311 - a simulation
     weights = [1.0 / (rank + 3) for rank in range(len(world.tools))]
@@ -98,7 +98,7 @@ def _arrivals(game: Game, world: World) -> list[Cell]:
     return [(tool, rng.choice(KINDS)) for tool in tools]
 
 
-def _one_incident(one: Player, seen: Seen, best: Best, game: Game) -> float:
+def _one_incident(one: Player, seen: IncidentView, best: Best, game: Game) -> float:
     lost = 0.0
     while True:
         tried = seen.tried

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from btm.errors import EvaluationError
-from btm.lab.environment import Answer, Given, ScriptStep, Seen, Session, Source
+from btm.lab.environment import ExpectedAnswer, Given, ScriptStep, Session, ShownValue, Source
 from btm.lab.jsonvalue import (
     ABSENT,
     Pair,
@@ -41,24 +41,24 @@ class Gold:
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class RecordedScript:
     """A script, and what its calls gave in the clean session, step by step."""
 
     steps: tuple[ScriptStep, ...]
     results: tuple[Any, ...]
 
-    def answer(self, *places: tuple[int, Path], text: str | None = None) -> Answer:
+    def answer(self, *places: tuple[int, Path], text: str | None = None) -> ExpectedAnswer:
         """Return an answer that rests on these places, by default the value at the first of them.
 
         Raises UnboundError when a place shows nothing.
         """
         sources = tuple(seen(self.results, *place) for place in places)
-        return Answer(str(sources[0].value) if text is None else text, sources)
+        return ExpectedAnswer(str(sources[0].value) if text is None else text, sources)
 
 
 def bind(
     calls: Sequence[Gold], session: Session, given: Callable[[Path, Any], bool], effects: Mapping[str, Effect]
-) -> Bound:
+) -> RecordedScript:
     """Run the gold calls in a clean session and return the script.
 
     ``given(path, value)`` says whether an argument's leaf came from the user or is the agent's own. Raises
@@ -78,15 +78,15 @@ def bind(
         evidence = _news(results, parsed(result)) if effect is Effect.WRITE else ()
         steps.append(ScriptStep(gold.tool, gold.arguments, sources, requires, evidence, effect))
         results.append(parsed(result))
-    return Bound(tuple(steps), tuple(results))
+    return RecordedScript(tuple(steps), tuple(results))
 
 
-def seen(results: Sequence[Any], step: int, path: Path) -> Seen:
+def seen(results: Sequence[Any], step: int, path: Path) -> ShownValue:
     """Return the place with the value it shows; raises UnboundError when there is none."""
     value = at(results[step], path) if step < len(results) else ABSENT
     if value is ABSENT:
         raise UnboundError(f"the result of step {step} shows nothing at {path}")
-    return Seen(step, path, value, _beside(results[step], path))
+    return ShownValue(step, path, value, _beside(results[step], path))
 
 
 def _beside(result: Any, path: Path) -> tuple[Pair, ...]:

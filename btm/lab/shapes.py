@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from btm.fallback import FallbackMap, Role
+from btm.fallback import FallbackMap, ToolRole
 from btm.lab.environment import Environment
 from btm.lab.faults.shape import DAY, Shapes, ToolShape
 
@@ -15,7 +15,9 @@ def shapes_of(environment: Environment, fallback_map: FallbackMap) -> Shapes:
     return Shapes(
         {name: _shape(environment, fallback_map, name) for name in environment.tools},
         exempt=frozenset(fallback_map.escalations()),
-        repairs=frozenset(name for name, entry in fallback_map.tools.items() if entry.role is Role.REPAIR),
+        repairs=frozenset(
+            name for name, entry in fallback_map.tools.items() if entry.role is ToolRole.REPAIR
+        ),
     )
 
 

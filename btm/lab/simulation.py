@@ -59,7 +59,7 @@ class Substitute:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class WorldParameters:
     """How large and how varied a world is.
 
     ``retry_strength`` and ``switch_strength`` say how alike tools are, in pseudo-counts. ``walk`` is the standard
@@ -82,7 +82,7 @@ class Game:
     incidents: int = 2_000
     change_at: int | None = None
     half_life_s: float = HALF_LIFE_S
-    shape: Shape = field(default_factory=Shape)
+    shape: WorldParameters = field(default_factory=WorldParameters)
     settings: Settings = field(default_factory=Settings)
 
     @property
@@ -118,11 +118,11 @@ class Tried:
 
 
 @dataclass
-class World:
+class SimulatedWorld:
     """The simulated world. The same seed gives the same chances, whatever is decided."""
 
     seed: int = 0
-    shape: Shape = field(default_factory=Shape)
+    shape: WorldParameters = field(default_factory=WorldParameters)
 
     def __post_init__(self) -> None:
         rng, shape = random.Random(f"{self.seed}/world"), self.shape  # noqa: S311 - a simulation

@@ -15,7 +15,7 @@ _WIDTH = 120
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Story:
     """A call that did not go through at once, and the episode it belongs to."""
 
     scenario: str
@@ -25,7 +25,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class StoryLine:
     """One line of a story: what was done, and what came of it."""
 
     did: str
@@ -33,9 +33,9 @@ class Line:
     ok: bool
 
 
-def most_telling(stories: Iterable[Told]) -> Told | None:
+def most_telling(stories: Iterable[Story]) -> Story | None:
     """Return the story in which the most different things were done and that ended well; the first of equals."""
-    best: Told | None = None
+    best: Story | None = None
     best_rank: tuple[bool, int, int] = (False, 0, 0)
     for told in stories:
         trail = told.handled.trail
@@ -46,9 +46,9 @@ def most_telling(stories: Iterable[Told]) -> Told | None:
     return best
 
 
-def lines(trail: Sequence[Move]) -> list[Line]:
+def lines(trail: Sequence[Move]) -> list[StoryLine]:
     """Tell a trail, one line a move."""
-    return [Line(_did(move), _outcome(move), move.outcome.ok) for move in trail]
+    return [StoryLine(_did(move), _outcome(move), move.outcome.ok) for move in trail]
 
 
 def _did(move: Move) -> str:

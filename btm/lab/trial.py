@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from btm.lab.agent import AgentSettings, Observation, run_agent
+from btm.lab.agent import AgentSettings, ToolResponse, run_agent
 from btm.lab.decisive import done
 from btm.lab.environment import Environment, Task
 from btm.lab.faults.injector import Injector
@@ -33,11 +33,11 @@ def try_alone(environment: Environment, shapes: Shapes, task: Task, plan: FaultP
     session = environment.open(task)
     injector = Injector(session.call, plan, shapes=shapes)
 
-    def call(tool: str, arguments: Mapping[str, Any]) -> Observation:
+    def call(tool: str, arguments: Mapping[str, Any]) -> ToolResponse:
         try:
-            return Observation(injector(tool, arguments))
+            return ToolResponse(injector(tool, arguments))
         except Exception as error:  # noqa: BLE001 - an injected error, or a tool's own
-            return Observation(str(error), is_error=True)
+            return ToolResponse(str(error), is_error=True)
 
     run = run_agent(task, call, tools=environment.tools, settings=_BARE)
     script = {Site.of(step.tool, step.arguments) for step in task.steps}

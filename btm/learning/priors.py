@@ -38,7 +38,7 @@ _LARGEST_SHIFT = 3.0
 _ROUNDS = 3
 
 
-class _Told(NamedTuple):
+class _LevelCounts(NamedTuple):
     """Counts of levels, each with the mean that its parent tells it."""
 
     means: NDArray[np.float64]
@@ -75,7 +75,7 @@ def fit_priors(evidence: Evidence, shipped: Priors | None = None) -> Priors:
     return priors
 
 
-def _strength(told: _Told, shipped: float) -> float:
+def _strength(told: _LevelCounts, shipped: float) -> float:
     def cost(log_strength: float) -> float:
         lean = (log_strength - math.log(shipped)) ** 2 / (2.0 * _LOG_STRENGTH_SD**2)
         return lean - log_likelihood(math.exp(log_strength), *told)
@@ -84,20 +84,20 @@ def _strength(told: _Told, shipped: float) -> float:
     return math.exp(float(minimize_scalar(cost, bounds=(low, high), method="bounded").x))
 
 
-def _table(rows: Sequence[tuple[float, Counts]]) -> _Told:
-    return _Told(
+def _table(rows: Sequence[tuple[float, Counts]]) -> _LevelCounts:
+    return _LevelCounts(
         np.array([mean for mean, _ in rows]),
         np.array([counts.successes for _, counts in rows]),
         np.array([counts.failures for _, counts in rows]),
     )
 
 
-def _tops(evidence: Evidence, keys: Sequence[EvidenceKey], priors: Priors) -> _Told:
+def _tops(evidence: Evidence, keys: Sequence[EvidenceKey], priors: Priors) -> _LevelCounts:
     tops = {levels(key)[0]: key for key in keys}
     return _table([(priors.top_mean(key), evidence.level(level)) for level, key in tops.items()])
 
 
-def _middles(evidence: Evidence, keys: Sequence[EvidenceKey], priors: Priors) -> _Told:
+def _middles(evidence: Evidence, keys: Sequence[EvidenceKey], priors: Priors) -> _LevelCounts:
     middles = {levels(key)[1]: key for key in keys}
     rows = [
         (_mean_above_middle(evidence, key, priors), evidence.level(level)) for level, key in middles.items()
@@ -105,7 +105,7 @@ def _middles(evidence: Evidence, keys: Sequence[EvidenceKey], priors: Priors) ->
     return _table(rows)
 
 
-def _keys(evidence: Evidence, keys: Sequence[EvidenceKey], priors: Priors) -> _Told:
+def _keys(evidence: Evidence, keys: Sequence[EvidenceKey], priors: Priors) -> _LevelCounts:
     rows: list[tuple[float, Counts]] = []
     strength = priors.strengths[1]
     for key in keys:

@@ -12,7 +12,7 @@ from btm.classify.jsonwalk import json_type
 from btm.errors import TemplateError, nearest
 from btm.fallback.checking import OF_CALL, steps_of, tool_place
 from btm.fallback.schema import MapFile, ToolEntry
-from btm.maps.finding import Finding, Severity
+from btm.maps.finding import Diagnostic, Severity
 from btm.maps.schemas import fits
 from btm.maps.tools import ToolInfo
 from btm.model import Effect
@@ -20,7 +20,7 @@ from btm.model import Effect
 _CALL_ALONE = re.compile(r"\s*\{\{\s*call\.(\w+)\s*\}\}\s*\Z")
 
 
-def against_tools(model: MapFile, node: Node, tools: Mapping[str, ToolInfo]) -> Iterator[Finding]:
+def against_tools(model: MapFile, node: Node, tools: Mapping[str, ToolInfo]) -> Iterator[Diagnostic]:
     """Yield what does not agree between a map and the real tools."""
     for name, entry in model.tools.items():
         place = node.key_place(("tools", name))
@@ -32,7 +32,7 @@ def against_tools(model: MapFile, node: Node, tools: Mapping[str, ToolInfo]) -> 
                 if close
                 else "remove it from the map, or give the check the list that has it"
             )
-            yield Finding(Severity.ERROR, "missing-tool", f"there is no tool {name!r}", place, cure)
+            yield Diagnostic(Severity.ERROR, "missing-tool", f"there is no tool {name!r}", place, cure)
             continue
         yield from _effect(entry, tool, place)
         yield from _takes(entry, tool, ("tools", name, "takes"), node)
@@ -42,21 +42,21 @@ def against_tools(model: MapFile, node: Node, tools: Mapping[str, ToolInfo]) -> 
     for name in tools:
         if name not in model.tools:
             what = f"the tool {name!r} is not in the map"
-            yield Finding(
+            yield Diagnostic(
                 Severity.WARNING, "unmapped-tool", what, node.key_place(("tools",)), "btm map init adds it"
             )
 
 
-def _effect(entry: ToolEntry, tool: ToolInfo, place: Place) -> Iterator[Finding]:
+def _effect(entry: ToolEntry, tool: ToolInfo, place: Place) -> Iterator[Diagnostic]:
     stated, (said, why) = entry.effective, tool.effect()
     if stated is Effect.READ and said is Effect.WRITE and why != "its name":
         what = f"the map calls {tool.name!r} a read, and {why}"
-        yield Finding(
+        yield Diagnostic(
             Severity.ERROR, "effect", what, place, "effect: write, unless a repeat is known to do no harm"
         )
 
 
-def _takes(entry: ToolEntry, tool: ToolInfo, path: NodePath, node: Node) -> Iterator[Finding]:
+def _takes(entry: ToolEntry, tool: ToolInfo, path: NodePath, node: Node) -> Iterator[Diagnostic]:
     if entry.takes is None or tool.open:
         return
     for index, argument in enumerate(entry.takes):
@@ -64,14 +64,16 @@ def _takes(entry: ToolEntry, tool: ToolInfo, path: NodePath, node: Node) -> Iter
         place = node.at((*path, index)).place
         if name not in tool.properties:
             what = f"{tool.name!r} takes no argument {name!r}"
-            yield Finding(Severity.ERROR, "unknown-argument", what, place, _instead_of(name, tool))
+            yield Diagnostic(Severity.ERROR, "unknown-argument", what, place, _instead_of(name, tool))
         elif argument.endswith("?") and name in tool.required:
             what = f"{name!r} is an argument that {tool.name!r} requires"
-            yield Finding(Severity.ERROR, "required-argument", what, place, f"write it without '?': {name}")
+            yield Diagnostic(
+                Severity.ERROR, "required-argument", what, place, f"write it without '?': {name}"
+            )
     missing = [name for name in tool.required if name not in entry.argument_names]
     if missing:
         what = f"{tool.name!r} also requires {', '.join(map(repr, missing))}"
-        yield Finding(Severity.ERROR, "required-argument", what, node.at(path).place, "add to 'takes'")
+        yield Diagnostic(Severity.ERROR, "required-argument", what, node.at(path).place, "add to 'takes'")
 
 
 def _calls(name: str, entry: ToolEntry) -> Iterator[tuple[NodePath, str, Mapping[str, Any] | None, str]]:
@@ -96,14 +98,14 @@ def _arguments(
     written: Mapping[str, Any] | None,
     kind: str,
     node: Node,
-) -> Iterator[Finding]:
+) -> Iterator[Diagnostic]:
     if written is None:
         yield from _passed(path, failed, target, target_entry, kind, node)
         return
     filled = set(written)
     for name in target.required:
         if name not in filled:
-            yield Finding(
+            yield Diagnostic(
                 Severity.ERROR, "unfilled-argument", f"{target.name!r} requires {name!r}, and nothing fills it",
                 tool_place(node, path), f"add {name}: to 'arguments', from call.… or known.…",
             )  # fmt: skip
@@ -112,7 +114,7 @@ def _arguments(
         if name not in target.properties and not target.open:
             what = f"{target.name!r} takes no argument {name!r}"
             cure = _instead_of(name, target)
-            yield Finding(Severity.ERROR, "unknown-argument", what, node.key_place(at), cure)
+            yield Diagnostic(Severity.ERROR, "unknown-argument", what, node.key_place(at), cure)
             continue
         yield from _from_call(at, value, failed, node)
         yield from _types(at, name, value, failed, target, node)
@@ -120,7 +122,7 @@ def _arguments(
 
 def _passed(
     path: NodePath, failed: ToolInfo, target: ToolInfo, target_entry: ToolEntry, kind: str, node: Node
-) -> Iterator[Finding]:
+) -> Iterator[Diagnostic]:
     """Arguments that nobody wrote: by name where the map says what the tool takes, else those of the failed call."""
     place = tool_place(node, path)
     by_name = target_entry.takes is not None
@@ -140,18 +142,18 @@ def _passed(
         else:
             severity = Severity.ERROR
             what = f"{target.name!r} requires {name!r}, and nothing fills it"
-        yield Finding(severity, "unfilled-argument", what, place, cure)
+        yield Diagnostic(severity, "unfilled-argument", what, place, cure)
     for name in passed:
         if name not in target.properties and not target.open:
             what = f"{target.name!r} takes no argument {name!r}, and is passed that of {failed.name!r}"
-            yield Finding(
+            yield Diagnostic(
                 Severity.ERROR, "unknown-argument", what, place, "write 'arguments', or say what it 'takes'"
             )
         elif name in target.properties and not fits(failed.types(name), target.types(name)):
             yield _mismatch(place, name, failed.types(name), target)
 
 
-def _from_call(path: NodePath, value: Any, failed: ToolInfo, node: Node) -> Iterator[Finding]:
+def _from_call(path: NodePath, value: Any, failed: ToolInfo, node: Node) -> Iterator[Diagnostic]:
     for text in _texts(value):
         try:
             read = referenced_names(text)
@@ -169,7 +171,7 @@ def _from_call(path: NodePath, value: Any, failed: ToolInfo, node: Node) -> Iter
             ):
                 place = node.at(path).word_place(field)
                 what = f"the failed call of {failed.name!r} has no argument {field!r}"
-                yield Finding(Severity.ERROR, "unknown-argument", what, place, _instead_of(field, failed))
+                yield Diagnostic(Severity.ERROR, "unknown-argument", what, place, _instead_of(field, failed))
 
 
 def _instead_of(argument: str, tool: ToolInfo) -> str:
@@ -180,7 +182,7 @@ def _instead_of(argument: str, tool: ToolInfo) -> str:
 
 def _types(
     path: NodePath, name: str, value: Any, failed: ToolInfo, target: ToolInfo, node: Node
-) -> Iterator[Finding]:
+) -> Iterator[Diagnostic]:
     """What is written against what the tool takes; an expression's type is only known for ``{{ call.x }}``."""
     place = node.at(path).place
     given = frozenset((json_type(value),))
@@ -194,10 +196,10 @@ def _types(
         yield _mismatch(place, name, given, target)
 
 
-def _mismatch(place: Place, name: str, given: frozenset[str], target: ToolInfo) -> Finding:
+def _mismatch(place: Place, name: str, given: frozenset[str], target: ToolInfo) -> Diagnostic:
     wanted = " or ".join(sorted(target.types(name)))
     what = f"{name!r} of {target.name!r} is given {' or '.join(sorted(given))}"
-    return Finding(Severity.ERROR, "type-mismatch", what, place, f"it takes {wanted}")
+    return Diagnostic(Severity.ERROR, "type-mismatch", what, place, f"it takes {wanted}")
 
 
 def _texts(value: Any) -> Iterator[str]:

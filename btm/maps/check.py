@@ -13,16 +13,16 @@ from btm.errors import AuthoredFileError
 from btm.fallback.checking import steps_of, tool_place
 from btm.fallback.fields import expand_kinds
 from btm.fallback.loading import load_text, read_map
-from btm.fallback.schema import MapFile, Role
+from btm.fallback.schema import MapFile, ToolRole
 from btm.maps.against import against_tools
-from btm.maps.finding import Finding, Severity, of_problem
+from btm.maps.finding import Diagnostic, Severity, of_problem
 from btm.maps.tools import ToolInfo
 from btm.model import Effect
 
 
 def check_map(
     name: str | Path, tools: Iterable[ToolInfo] | None = None
-) -> tuple[list[Finding], MapFile | None]:
+) -> tuple[list[Diagnostic], MapFile | None]:
     """Check a map file, and against real tools where they are given; findings in the order of the file.
 
     Raises FallbackMapError when the file itself cannot be read.
@@ -33,7 +33,7 @@ def check_map(
 
 def check_text(
     text: str, file: str, tools: Iterable[ToolInfo] | None = None
-) -> tuple[list[Finding], MapFile | None]:
+) -> tuple[list[Diagnostic], MapFile | None]:
     """Like :func:`check_map`, for a text; what is not YAML at all is a finding too."""
     try:
         loaded = load_text(text, file)
@@ -47,13 +47,13 @@ def check_text(
     return sorted(found, key=lambda f: (f.place.file != file, f.place)), loaded.file
 
 
-def _shape(model: MapFile, node: Node) -> Iterator[Finding]:
+def _shape(model: MapFile, node: Node) -> Iterator[Diagnostic]:
     yield from _escalation(model, node)
     for name, entry in model.tools.items():
         place = node.key_place(("tools", name))
         if entry.role is None and not entry.fallbacks:
             severity = Severity.WARNING if entry.effective is Effect.READ else Severity.NOTE
-            yield Finding(
+            yield Diagnostic(
                 severity,
                 "no-way-round",
                 f"nothing stands in for {name!r}",
@@ -66,7 +66,7 @@ def _shape(model: MapFile, node: Node) -> Iterator[Finding]:
             and entry.verify is None
             and not entry.idempotent
         ):
-            yield Finding(
+            yield Diagnostic(
                 Severity.WARNING, "unverifiable-write",
                 f"after a timeout of the write {name!r} nobody can tell whether it happened", place,
                 "add 'verify' with a read that shows it, or 'idempotent: true' if a repeat does no harm",
@@ -77,15 +77,15 @@ def _shape(model: MapFile, node: Node) -> Iterator[Finding]:
     yield from _ping_pong(model, node)
 
 
-def _escalation(model: MapFile, node: Node) -> Iterator[Finding]:
-    if model.tools and not any(entry.role is Role.ESCALATION for entry in model.tools.values()):
-        yield Finding(
+def _escalation(model: MapFile, node: Node) -> Iterator[Diagnostic]:
+    if model.tools and not any(entry.role is ToolRole.ESCALATION for entry in model.tools.values()):
+        yield Diagnostic(
             Severity.NOTE, "no-escalation", "no tool hands over to a human", node.key_place(("tools",)),
             "if there is one, give it 'role: escalation'",
         )  # fmt: skip
 
 
-def _shadowed(model: MapFile, node: Node, name: str) -> Iterator[Finding]:
+def _shadowed(model: MapFile, node: Node, name: str) -> Iterator[Diagnostic]:
     seen: dict[tuple[str, ...], frozenset[object]] = {}
     for index, fallback in enumerate(model.tools[name].fallbacks):
         target = tuple(step.tool for step in steps_of(fallback))
@@ -96,7 +96,7 @@ def _shadowed(model: MapFile, node: Node, name: str) -> Iterator[Finding]:
         if before and ("*" in before or kinds <= before):
             place = tool_place(node, ("tools", name, "fallbacks", index))
             what = f"{' then '.join(target)!r} is offered for {name!r} twice under the same conditions"
-            yield Finding(
+            yield Diagnostic(
                 Severity.WARNING,
                 "offered-twice",
                 what,
@@ -106,14 +106,14 @@ def _shadowed(model: MapFile, node: Node, name: str) -> Iterator[Finding]:
         seen[target] = before | kinds
 
 
-def _misplaced(model: MapFile, node: Node, name: str) -> Iterator[Finding]:
+def _misplaced(model: MapFile, node: Node, name: str) -> Iterator[Diagnostic]:
     entry = model.tools[name]
     for index, fallback in enumerate(entry.fallbacks):
         last = model.tools[steps_of(fallback)[-1].tool]
         if entry.effective is Effect.WRITE and last.effective is Effect.READ:
             place = tool_place(node, ("tools", name, "fallbacks", index))
             what = f"the read {steps_of(fallback)[-1].tool!r} cannot do what the write {name!r} does"
-            yield Finding(
+            yield Diagnostic(
                 Severity.WARNING,
                 "read-for-write",
                 what,
@@ -122,7 +122,7 @@ def _misplaced(model: MapFile, node: Node, name: str) -> Iterator[Finding]:
             )
 
 
-def _single_points(model: MapFile, node: Node) -> Iterator[Finding]:
+def _single_points(model: MapFile, node: Node) -> Iterator[Diagnostic]:
     """A tool with no way round it, on which several others depend as their only one."""
     depends: dict[str, list[str]] = {}
     for name, entry in model.tools.items():
@@ -132,7 +132,7 @@ def _single_points(model: MapFile, node: Node) -> Iterator[Finding]:
     for name, dependants in depends.items():
         if len(dependants) >= 3 or (len(dependants) == 2 and not model.tools[name].fallbacks):
             what = f"{name!r} is the only way round {_listed(dependants)}"
-            yield Finding(
+            yield Diagnostic(
                 Severity.NOTE,
                 "single-point",
                 what,
@@ -141,7 +141,7 @@ def _single_points(model: MapFile, node: Node) -> Iterator[Finding]:
             )
 
 
-def _ping_pong(model: MapFile, node: Node) -> Iterator[Finding]:
+def _ping_pong(model: MapFile, node: Node) -> Iterator[Diagnostic]:
     """Tools that stand in for each other while nothing outside their circle does."""
     graph: Any = nx.DiGraph()
     for name, entry in model.tools.items():
@@ -151,7 +151,7 @@ def _ping_pong(model: MapFile, node: Node) -> Iterator[Finding]:
         if len(circle) > 1 and not leaves:
             ordered = [name for name in model.tools if name in circle]
             what = f"{_listed(ordered)} only stand in for each other: failing together, they send an agent in a circle"
-            yield Finding(
+            yield Diagnostic(
                 Severity.NOTE,
                 "ping-pong",
                 what,

@@ -19,7 +19,7 @@ class Severity(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Diagnostic:
     """One thing that a check found. ``code`` is stable, for scripts and for looking it up."""
 
     severity: Severity
@@ -35,9 +35,11 @@ class Finding:
         return {**made, "file": self.place.file, "line": self.place.line, "column": self.place.column}
 
 
-def of_problem(problem: AuthoredFileError) -> Finding:
+def of_problem(problem: AuthoredFileError) -> Diagnostic:
     """Return a problem of the format as a finding."""
     cure = f"did you mean {problem.suggestion!r}?" if problem.suggestion else ""
     expected = f"expected {problem.expected}" if problem.expected else ""
     place = Place(problem.file, problem.line, problem.column)
-    return Finding(Severity.ERROR, "format", problem.what, place, "; ".join(p for p in (cure, expected) if p))
+    return Diagnostic(
+        Severity.ERROR, "format", problem.what, place, "; ".join(p for p in (cure, expected) if p)
+    )

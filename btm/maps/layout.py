@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from btm.maps.picture import Box, Line
+from btm.maps.picture import Box, PictureEdge
 
 Point = tuple[float, float]
 Size = tuple[float, float]
@@ -33,7 +33,7 @@ class Placed:
     height: float = 0.0
 
 
-def components(boxes: Sequence[Box], lines: Iterable[Line]) -> list[list[Box]]:
+def components(boxes: Sequence[Box], lines: Iterable[PictureEdge]) -> list[list[Box]]:
     """Return groups of boxes that lines connect, the largest first, boxes in their given order."""
     group = {box.key: box.key for box in boxes}
 
@@ -51,7 +51,7 @@ def components(boxes: Sequence[Box], lines: Iterable[Line]) -> list[list[Box]]:
     return sorted(found.values(), key=lambda members: -len(members))
 
 
-def layered(boxes: Sequence[Box], lines: Sequence[Line], sizes: Mapping[str, Size]) -> Placed:
+def layered(boxes: Sequence[Box], lines: Sequence[PictureEdge], sizes: Mapping[str, Size]) -> Placed:
     """Place one connected group of boxes."""
     keys = [box.key for box in boxes]
     every = [(line.source, line.target) for line in lines]

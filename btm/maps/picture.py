@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from btm.fallback import FallbackMap, Role, ToolEntry
+from btm.fallback import FallbackMap, ToolEntry, ToolRole
 from btm.fallback.checking import steps_of
 from btm.maps.evidence import Row, switches
 from btm.model import Effect
@@ -48,7 +48,7 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PictureEdge:
     """``target`` stands in for ``source``; ``label`` says how much of it, and what was learned about it."""
 
     source: str
@@ -64,7 +64,7 @@ class Picture:
 
     domain: str
     boxes: tuple[Box, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[PictureEdge, ...]
 
     @property
     def linked(self) -> frozenset[str]:
@@ -84,7 +84,7 @@ def picture_of(fallback_map: FallbackMap, rows: Iterable[Row] = ()) -> Picture:
     """Return a map's boxes and lines; ``rows`` of evidence put what was learned on the lines."""
     learned = switches(rows)
     boxes = [_box(name, entry) for name, entry in fallback_map.tools.items()]
-    lines: dict[tuple[str, str], Line] = {}
+    lines: dict[tuple[str, str], PictureEdge] = {}
     compositions: dict[str, Box] = {}
     for name, entry in fallback_map.tools.items():
         for fallback in entry.fallbacks:
@@ -97,7 +97,7 @@ def picture_of(fallback_map: FallbackMap, rows: Iterable[Row] = ()) -> Picture:
             tried, worked = sum(s.tried for s in found), sum(s.worked for s in found)
             if tried >= 0.5:
                 label += f" · worked {worked:.0f} of {tried:.0f}"
-            line = Line(name, target, fallback.coverage, label, fallback.only_for)
+            line = PictureEdge(name, target, fallback.coverage, label, fallback.only_for)
             before = lines.get((name, target))
             if before is None or before.coverage < line.coverage:
                 lines[name, target] = line
@@ -105,7 +105,7 @@ def picture_of(fallback_map: FallbackMap, rows: Iterable[Row] = ()) -> Picture:
 
 
 def _box(name: str, entry: ToolEntry) -> Box:
-    looks = {Role.ESCALATION: Look.ESCALATION, Role.REPAIR: Look.REPAIR}
+    looks = {ToolRole.ESCALATION: Look.ESCALATION, ToolRole.REPAIR: Look.REPAIR}
     look = looks.get(entry.role) if entry.role else None
     look = look or (Look.READ if entry.effective is Effect.READ else Look.WRITE)
     notes = []

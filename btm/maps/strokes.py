@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from btm.maps.layout import Placed, Point, Size
-from btm.maps.picture import Line
+from btm.maps.picture import PictureEdge
 
 _SHARES = (0.5, 0.38, 0.62, 0.28, 0.72, 0.2, 0.8)
 
@@ -22,7 +22,7 @@ class Stroke:
     spots: tuple[Point, ...]
 
 
-def stroke_of(line: Line, placed: Placed, sizes: Mapping[str, Size], by: Point) -> Stroke:
+def stroke_of(line: PictureEdge, placed: Placed, sizes: Mapping[str, Size], by: Point) -> Stroke:
     """Return a line's course, moved by ``by``.
 
     Lines to the right run over their joints; lines back to the left stay lower on both boxes, so that they do not

@@ -8,7 +8,7 @@ from importlib import import_module
 
 from btm.errors import MissingExtraError
 from btm.maps.layout import Placed, Point, components, layered
-from btm.maps.picture import COLOURS, DEAD_END, Box, Line, Look, Picture
+from btm.maps.picture import COLOURS, DEAD_END, Box, Look, Picture, PictureEdge
 from btm.maps.strokes import Stroke, stroke_of
 
 _FONT = "font-family='Helvetica, Arial, sans-serif'"
@@ -86,7 +86,7 @@ def _size(box: Box) -> tuple[float, float]:
 
 def _group(
     boxes: Sequence[Box],
-    lines: Sequence[Line],
+    lines: Sequence[PictureEdge],
     placed: Placed,
     sizes: Mapping[str, tuple[float, float]],
     at: Point,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from rich.text import Text
 from rich.tree import Tree
 
-from btm.maps.picture import COLOURS, DEAD_END, Box, Line, Look, Picture
+from btm.maps.picture import COLOURS, DEAD_END, Box, Look, Picture, PictureEdge
 
 _STYLE = {
     Look.READ: "cyan",
@@ -59,7 +59,7 @@ def draw_dot(picture: Picture) -> str:
 def draw_tree(picture: Picture) -> Tree:
     """Return the picture as a tree for the terminal: each tool, and under it what stands in for it."""
     boxes = {box.key: box for box in picture.boxes}
-    outgoing: dict[str, list[Line]] = {}
+    outgoing: dict[str, list[PictureEdge]] = {}
     for line in picture.lines:
         outgoing.setdefault(line.source, []).append(line)
     tree = Tree(Text(f"fallback map: {picture.domain}", style="bold"))
@@ -81,7 +81,7 @@ def _named(box: Box) -> Text:
     return text
 
 
-def _stand_in(line: Line, boxes: Mapping[str, Box]) -> Text:
+def _stand_in(line: PictureEdge, boxes: Mapping[str, Box]) -> Text:
     bar = "━" * max(1, round(line.coverage * 5))
     text = Text(f"{bar:<5} ", style="green" if line.coverage >= 0.995 else "dim")
     text.append(boxes[line.target].title)

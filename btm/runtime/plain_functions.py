@@ -45,7 +45,7 @@ class Caller(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class _Entry:
+class _WrappedFunction:
     """A function as it was handed in: the tool it is, and what was stated about it."""
 
     tool: str
@@ -58,7 +58,7 @@ class _Entry:
         """Whether it may have to be awaited: it is async, or was before it was decorated."""
         return is_async(self.function) or is_async(inspect.unwrap(self.function))
 
-    def replaces(self, other: _Entry) -> bool:
+    def replaces(self, other: _WrappedFunction) -> bool:
         """Whether this is the function that ``other`` is, or a new edition of it (a cell that was run again)."""
         mine, its = self.function, other.function
         if isinstance(mine, MethodType) and isinstance(its, MethodType):
@@ -77,7 +77,7 @@ class WrappedFunctions:
         self._memory = memory
         self._map = fallback_map
         # None: several functions have the name, and nobody can say which one a map means.
-        self._by_name: dict[str, _Entry | None] = {}
+        self._by_name: dict[str, _WrappedFunction | None] = {}
         self.present: tuple[str, ...] = ()
         """The tools that can stand in for one that is awaited."""
         self.present_sync: tuple[str, ...] = ()
@@ -97,7 +97,7 @@ class WrappedFunctions:
         if not callable(given):
             raise TypeError(f"only what can be called can be wrapped, not {type(given).__name__}")
         tool = name or name_of(given)
-        entry = _Entry(
+        entry = _WrappedFunction(
             tool, given, effect, Timeouts(self._map, {} if timeout_s is None else {tool: timeout_s})
         )
         if is_generator(given):
@@ -118,14 +118,14 @@ class WrappedFunctions:
 
         return cast(Callable[P, R], returned)
 
-    def stand_in(self, tool: str) -> _Entry:
+    def stand_in(self, tool: str) -> _WrappedFunction:
         """Return the function that stands in under a name."""
         entry = self._by_name.get(tool)
         if entry is None:
             raise LookupError(f"no function is wrapped as {tool!r}")
         return entry
 
-    def _register(self, entry: _Entry) -> None:
+    def _register(self, entry: _WrappedFunction) -> None:
         other = self._by_name.get(entry.tool, entry)
         if other is not None and not entry.replaces(other):
             _log.warning(
@@ -145,7 +145,7 @@ class WrappedFunctions:
 class _Calls:
     """The calls of one wrapped function."""
 
-    def __init__(self, memory: Caller, functions: WrappedFunctions, own: _Entry) -> None:
+    def __init__(self, memory: Caller, functions: WrappedFunctions, own: _WrappedFunction) -> None:
         self._memory = memory
         self._functions = functions
         self._own = own
@@ -211,7 +211,7 @@ class _Calls:
         _drop(result)
         raise TypeError(f"{tool} gives what is yet to run, and cannot stand in")
 
-    def _entry(self, tool: str) -> _Entry:
+    def _entry(self, tool: str) -> _WrappedFunction:
         return self._own if tool == self._own.tool else self._functions.stand_in(tool)
 
     def _seconds(self, tool: str) -> float | None:

@@ -14,7 +14,7 @@ LEARNED_FROM = 200
 ROOT = "$"
 
 
-class Shapes:
+class ResultSchemas:
     """The shape of every tool's good results. Not thread-safe: its owner holds the lock."""
 
     def __init__(self, rows: Iterable[ShapeRow] = ()) -> None:

@@ -22,7 +22,7 @@ from btm.runtime.evidence import BeliefModel, Credit
 from btm.runtime.health import Health
 from btm.runtime.known_values import Facts
 from btm.runtime.outcomes import outcome_of
-from btm.runtime.result_schemas import Shapes
+from btm.runtime.result_schemas import ResultSchemas
 from btm.runtime.unconfirmed_reads import Reads, SeenRead, behind
 from btm.store import CallEvent, Event, IncidentEvent, ShapeRow, Snapshot
 from btm.support.call_ids import NO_TURN, Turn
@@ -37,7 +37,7 @@ _NOT_TOLD = None, ""
 
 
 @dataclass(slots=True)
-class _Conversation:
+class _ConversationState:
     tracker: ConversationTracker
     facts: Facts = field(default_factory=Facts)
     reads: Reads = field(default_factory=Reads)
@@ -82,11 +82,11 @@ class Ledger:
         self._store_arguments = store_arguments
         self._key = snapshot.hash_key
         self._credit = Credit(snapshot, believe)
-        self._shapes = Shapes(snapshot.shapes) if learn_shapes else None
+        self._shapes = ResultSchemas(snapshot.shapes) if learn_shapes else None
         self._health = Health()
         for tool, at, ok in snapshot.recent_calls:
             self._health.record(tool, ok, at)
-        self._conversations: OrderedDict[str, _Conversation] = OrderedDict()
+        self._conversations: OrderedDict[str, _ConversationState] = OrderedDict()
         self._finished = Finished()
         self._told: tuple[ToolCall | None, str] = _NOT_TOLD
         self._lock = threading.RLock()
@@ -182,10 +182,10 @@ class Ledger:
 
     # -- conversations ----------------------------------------------------------------------------------------------
 
-    def _conversation(self, name: str) -> _Conversation:
+    def _conversation(self, name: str) -> _ConversationState:
         found = self._conversations.get(name)
         if found is None:
-            found = self._conversations[name] = _Conversation(ConversationTracker(name, self._relations))
+            found = self._conversations[name] = _ConversationState(ConversationTracker(name, self._relations))
             if len(self._conversations) > MAX_CONVERSATIONS:
                 oldest, _ = next(iter(self._conversations.items()))
                 self.end(oldest)
@@ -241,7 +241,7 @@ class Ledger:
 
     # -- second sources ---------------------------------------------------------------------------------------------
 
-    def _remember_read(self, conversation: _Conversation, begun: Begun, result: Any) -> None:
+    def _remember_read(self, conversation: _ConversationState, begun: Begun, result: Any) -> None:
         entry = self._map.tools.get(begun.call.tool)
         if entry is not None and entry.cross_check is not None:
             conversation.reads.keep(begun.call, result, self.digest)

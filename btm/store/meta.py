@@ -44,7 +44,7 @@ def seconds(half_life_s: Any) -> float:
     return seconds
 
 
-class Asked(NamedTuple):
+class RequestedMeta(NamedTuple):
     """What a new database is to state. An old one must state the same half-life; None takes what it states."""
 
     half_life_s: float | None
@@ -52,7 +52,7 @@ class Asked(NamedTuple):
     hash_key: bytes
 
 
-def agree(connection: Connection, asked: Asked) -> Asked:
+def agree(connection: Connection, asked: RequestedMeta) -> RequestedMeta:
     """Have a new database state what is asked; check what an old one states. Return what it states.
 
     Raises StoreError for a schema that this btm does not read, and for another half-life than the one asked for.
@@ -78,7 +78,7 @@ def agree(connection: Connection, asked: Asked) -> Asked:
                 "open it without half_life_s, or fit a new database"
             )
         decay = current_decay(connection, asked.landmark)
-        return Asked(decay.half_life_s, decay.landmark, bytes.fromhex(stated["hash_key"]))
+        return RequestedMeta(decay.half_life_s, decay.landmark, bytes.fromhex(stated["hash_key"]))
 
 
 def read(connection: Connection) -> dict[str, str]:

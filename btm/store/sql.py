@@ -42,7 +42,7 @@ from btm.store import schema as t
 from btm.store.ahead import as_of
 from btm.store.calls import insert_calls
 from btm.store.database import MEMORY, Database, insert_into
-from btm.store.meta import Asked, as_written
+from btm.store.meta import RequestedMeta, as_written
 from btm.store.rows import (
     KEY_COLUMNS,
     attempt,
@@ -79,7 +79,7 @@ class SqlStore:
     ) -> None:
         if half_life_s is not None:
             half_life_s = meta.seconds(half_life_s)
-        self._asked = Asked(half_life_s, now, hash_key or secrets.token_bytes(16))
+        self._asked = RequestedMeta(half_life_s, now, hash_key or secrets.token_bytes(16))
         self._database = Database(str(where) if where is not None else MEMORY, self._prepare)
 
     @property

@@ -31,7 +31,7 @@ def is_generator(function: Callable[..., Any]) -> bool:
     return any(inspect.isgeneratorfunction(f) or inspect.isasyncgenfunction(f) for f in (function, call))
 
 
-class Arguments(Addressed):
+class BoundArguments(Addressed):
     """A call's arguments by parameter name, as far as they can be named, and exactly as they were given.
 
     The object a method is called on is not among the names: it is the ``receiver``.
@@ -48,7 +48,7 @@ class Arguments(Addressed):
         self.args, self.kwargs, self.receiver = args, kwargs, receiver
 
 
-def binder(function: Callable[..., Any]) -> Callable[..., Arguments]:
+def binder(function: Callable[..., Any]) -> Callable[..., BoundArguments]:
     """Return a function that takes a call's arguments and returns them by parameter name; it never raises.
 
     Arguments that do not fit, and those of functions that do not say what their parameters are, are kept as
@@ -59,17 +59,17 @@ def binder(function: Callable[..., Any]) -> Callable[..., Arguments]:
     leading = _receiver_parameter(function, parameters or {})
     owner = getattr(function, "__self__", None)
 
-    def bind(*args: Any, **kwargs: Any) -> Arguments:
+    def bind(*args: Any, **kwargs: Any) -> BoundArguments:
         try:
             fitting = signature.bind(*args, **kwargs) if signature is not None else None
         except TypeError:
             fitting = None
         if fitting is not None:
             receiver = fitting.arguments.pop(leading, owner) if leading else owner
-            return Arguments(fitting.arguments, args, kwargs, _receiver_name(receiver))
+            return BoundArguments(fitting.arguments, args, kwargs, _receiver_name(receiver))
         if leading and args:
-            return Arguments(_unnamed(args[1:], kwargs), args, kwargs, _receiver_name(args[0]))
-        return Arguments(_unnamed(args, kwargs), args, kwargs, _receiver_name(owner))
+            return BoundArguments(_unnamed(args[1:], kwargs), args, kwargs, _receiver_name(args[0]))
+        return BoundArguments(_unnamed(args, kwargs), args, kwargs, _receiver_name(owner))
 
     return bind
 
@@ -80,7 +80,7 @@ def apply(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
     By name means by keyword; positional-only parameters get theirs by position, variadic ones under their own name.
     Raises whatever the function raises; TypeError, as Python words it, for arguments that do not fit.
     """
-    if isinstance(arguments, Arguments):
+    if isinstance(arguments, BoundArguments):
         return function(*arguments.args, **arguments.kwargs)
     args, kwargs = _in_place(_parameters(function) or {}, arguments)
     return function(*args, **kwargs)

@@ -119,7 +119,7 @@ def _many_digits(text: str, _: str) -> bool:
 # -- rules ---------------------------------------------------------------------------------------------------------
 
 
-class Rule(NamedTuple):
+class SecretPattern(NamedTuple):
     """One look of a secret. ``possible`` is asked about a text as it stands and in lower case."""
 
     possible: Callable[[str, str], bool]
@@ -132,8 +132,8 @@ _KEY_LINE = r"[A-Za-z0-9+/=]{16,80}(?:\\[rn]|\s){1,8}"
 
 # Order matters: the special before the general. A secret may stand right after a letter of a script that is written
 # without spaces, so edges are ASCII ones, not \b.
-RULES: tuple[Rule, ...] = (
-    Rule(
+RULES: tuple[SecretPattern, ...] = (
+    SecretPattern(
         lambda text, _: "PRIVATE KEY" in text,
         re.compile(
             rf"-{{4,5}} ?BEGIN {_KEY_NAME} ?-{{4,5}}.*?(?:-{{4,5}} ?END {_KEY_NAME} ?-{{4,5}}|\Z)"
@@ -144,7 +144,7 @@ RULES: tuple[Rule, ...] = (
         ),
         "[key]",
     ),
-    Rule(
+    SecretPattern(
         lambda _, lower: "authorization" in lower,
         re.compile(
             rf"(?i)(authorization{_BETWEEN}(?:[bru]{{0,2}}{_QUOTE})?)"
@@ -155,7 +155,7 @@ RULES: tuple[Rule, ...] = (
         r"\1[secret]",
     ),
     # a header as a pair: ('authorization', '...')
-    Rule(
+    SecretPattern(
         lambda text, _: _HEADER_PAIR.search(text) is not None,
         re.compile(
             r"(?i)(\(b?[\"'](?:(?:proxy-)?authorization|(?:set-)?cookie|(?:x-)?api-?key"
@@ -163,13 +163,13 @@ RULES: tuple[Rule, ...] = (
         ),
         r"\1[secret]",
     ),
-    Rule(
+    SecretPattern(
         lambda text, _: "eyJ" in text,
         re.compile(r"eyJ(?<![A-Za-z0-9]eyJ)[\w-]{8,1000}\.[\w-]{4,}(?:\.[\w-]*)?"),
         "[token]",
     ),
     # "basic authentication" holds no secret
-    Rule(
+    SecretPattern(
         _credentials,
         re.compile(
             r"([BbTt](?<![A-Za-z0-9].)(?i:(?<=b)earer|(?<=b)asic|(?<=t)oken))\s{1,8}"
@@ -178,7 +178,7 @@ RULES: tuple[Rule, ...] = (
         r"\1 [token]",
     ),
     # A password in a URL may hold an unescaped @ (the last one before the path ends it) or / (a port may not).
-    Rule(
+    SecretPattern(
         lambda text, _: "@" in text and "://" in text,
         re.compile(
             r"://(?!\[)(?:[^\s/@:]{0,100}:(?:[^\s/]{1,200}|(?!\d{1,5}[/?\#])[^\s@\"'<>]{1,200})"
@@ -187,7 +187,7 @@ RULES: tuple[Rule, ...] = (
         "://[secret]@",
     ),
     # URLs that are secrets themselves
-    Rule(
+    SecretPattern(
         lambda _, lower: "hook" in lower,
         re.compile(
             r"(?i)(hooks\.slack\.com/(?:services|workflows|triggers)/|/api/webhooks/\d{1,25}/|office\.com/webhookb2/)"
@@ -195,7 +195,7 @@ RULES: tuple[Rule, ...] = (
         ),
         r"\1[secret]",
     ),
-    Rule(
+    SecretPattern(
         lambda text, _: ("&" in text or "?" in text or "%" in text) and ("=" in text or "%3" in text),
         re.compile(
             r"(?i)((?:[?&]|%(?:26|3f))(?:amp;)?(?:sig(?:nature)?(?:=|%3d)(?=[\w%+/=.~-]{6})"
@@ -204,13 +204,13 @@ RULES: tuple[Rule, ...] = (
         ),
         r"\1[secret]",
     ),
-    Rule(
+    SecretPattern(
         lambda _, lower: "cookie" in lower,
         re.compile(r"(?i)(cookie2?[\"']?\s{0,4}:\s{0,4}[\"']?)[^\s=;\"']{1,100}=[^\n\"'\\]{1,400}"),
         r"\1[secret]",
     ),
-    Rule(_pair, re.compile(rf"(?is)({_NAME}{_BETWEEN}){_VALUE}"), r"\1\g<open>[secret]"),
-    Rule(
+    SecretPattern(_pair, re.compile(rf"(?is)({_NAME}{_BETWEEN}){_VALUE}"), r"\1\g<open>[secret]"),
+    SecretPattern(
         lambda text, _: "</" in text,
         re.compile(
             rf"(?i)(<(?:[\w.-]{{0,40}}:)?(?:[\w.-]{{0,40}}[_.-])?{_NAME}(?:\s[^<>]{{0,100}})?>\s{{0,4}})[^<\s][^<]{{0,400}}(?=</)"
@@ -218,13 +218,13 @@ RULES: tuple[Rule, ...] = (
         r"\1[secret]",
     ),
     # {"name": "DB_PASSWORD", "value": "..."}, and the same as attributes
-    Rule(
+    SecretPattern(
         _word_and_value,
         re.compile(rf"(?is)({_NAME}{_QUOTE}\s{{0,4}},?\s{{0,4}}{_QUOTE}?value{_BETWEEN}){_VALUE}"),
         r"\1\g<open>[secret]",
     ),
     # CREATE USER ... IDENTIFIED BY 'hunter2', and the line of a .netrc
-    Rule(
+    SecretPattern(
         lambda _, lower: "password" in lower or "identified" in lower,
         re.compile(
             r"(?is)((?:identified\s{1,8}by(?:\s{1,8}password)?|password)\s{1,8}(?:\\{0,4}[\"'](?=[^\s,\"']{1,200}[\"']))"
@@ -233,7 +233,7 @@ RULES: tuple[Rule, ...] = (
         r"\1[secret]",
     ),
     # --password hunter2
-    Rule(
+    SecretPattern(
         lambda text, _: _FLAG.search(text) is not None,
         re.compile(
             r"(?is)(-(?<!\w-)-?(?:[a-z0-9]{1,12}[-_]){0,3}(?:pass(?:word|wd|phrase)?|pwd|token|secret|credentials?"
@@ -242,7 +242,7 @@ RULES: tuple[Rule, ...] = (
         r"\1\g<open>[secret]",
     ),
     # -p hunter2, of the commands that take a password so
-    Rule(
+    SecretPattern(
         lambda text, _: _SHORT_FLAG.search(text) is not None,
         re.compile(
             rf"(?s)((?<![\w-])(?:(?:mysql\w*|mariadb[\w-]*|sshpass|mongo\w*|(?:docker|podman){_TO}login)(?![\w-]){_COMMAND}{_TO}-p"
@@ -251,13 +251,13 @@ RULES: tuple[Rule, ...] = (
         ),
         r"\1\g<open>[secret]",
     ),
-    Rule(lambda text, _: may_hold_token(text), VENDOR_TOKEN, "[key]"),
-    Rule(
+    SecretPattern(lambda text, _: may_hold_token(text), VENDOR_TOKEN, "[key]"),
+    SecretPattern(
         lambda text, _: "@" in text,
         re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}"),
         "[email]",
     ),
-    Rule(
+    SecretPattern(
         _many_digits,
         re.compile(r"\d(?<!\d\d)(?:[ \u00a0\u2009\u202f\u2010-\u2015-]?\d){12,18}(?!\d)"),
         "[number]",

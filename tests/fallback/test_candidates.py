@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from btm.fallback import FallbackMap, Role
+from btm.fallback import FallbackMap, ToolRole
 from btm.model import Effect, ErrorKind, ToolCall
 
 SHOP = FallbackMap.from_text("""
@@ -168,7 +168,7 @@ def test_what_the_map_says_about_a_tool() -> None:
     assert SHOP.effect("cancel_order") is Effect.WRITE
     assert SHOP.effect("ping") is Effect.READ
     assert SHOP.effect("nowhere") is None
-    assert SHOP.role("human") is Role.ESCALATION
+    assert SHOP.role("human") is ToolRole.ESCALATION
     assert SHOP.role("get_order") is None
     assert SHOP.irreversible("cancel_order")
     assert SHOP.idempotent("void_order")

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from btm.lab.agent import AgentRun, AgentSettings, Observation, run_agent, solved
-from btm.lab.environment import Seen, Task
+from btm.lab.agent import AgentRun, AgentSettings, ToolResponse, run_agent, solved
+from btm.lab.environment import ShownValue, Task
 from btm.lab.instruction import Instruction, first_instruction
 from btm.lab.jsonvalue import leaves
 from btm.lab.looking import Shown, anywhere, look
@@ -27,7 +27,7 @@ CANCEL_FOUND = TASKS["shop-07"]  # find_user_by_name_zip, list_user_orders, canc
 BUY = TASKS["shop-27"]  # find, get_user, search_products, get_product, place_order
 ASK = TASKS["shop-39"]  # find_user_by_email, get_user: how much store credit?
 
-Handler = Callable[[ShopSession, Mapping[str, Any]], Observation]
+Handler = Callable[[ShopSession, Mapping[str, Any]], ToolResponse]
 
 
 class Bench:
@@ -38,7 +38,7 @@ class Bench:
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self._handlers = {k: [h] if callable(h) else list(h) for k, h in handlers.items()}
 
-    def __call__(self, tool: str, arguments: Mapping[str, Any]) -> Observation:
+    def __call__(self, tool: str, arguments: Mapping[str, Any]) -> ToolResponse:
         self.calls.append((tool, dict(arguments)))
         queue = self._handlers.get(tool)
         if queue:
@@ -56,34 +56,34 @@ class Bench:
 
 
 def honest(tool: str) -> Handler:
-    def call(session: ShopSession, arguments: Mapping[str, Any]) -> Observation:
+    def call(session: ShopSession, arguments: Mapping[str, Any]) -> ToolResponse:
         try:
-            return Observation(session.call(tool, arguments))
+            return ToolResponse(session.call(tool, arguments))
         except (LookupError, ValueError) as error:
-            return Observation(str(error), is_error=True)
+            return ToolResponse(str(error), is_error=True)
 
     return call
 
 
 def fails(advice: str | None = None) -> Handler:
-    return lambda _session, _arguments: Observation("503 service unavailable", is_error=True, advice=advice)
+    return lambda _session, _arguments: ToolResponse("503 service unavailable", is_error=True, advice=advice)
 
 
 def lost(tool: str, advice: str | None = None) -> Handler:
     """The write happens, and its answer is lost."""
 
-    def call(session: ShopSession, arguments: Mapping[str, Any]) -> Observation:
+    def call(session: ShopSession, arguments: Mapping[str, Any]) -> ToolResponse:
         session.call(tool, arguments)
-        return Observation("timed out", is_error=True, advice=advice)
+        return ToolResponse("timed out", is_error=True, advice=advice)
 
     return call
 
 
 def spoiled(tool: str, spoil: Callable[[Any], None], advice: str | None = None) -> Handler:
-    def call(session: ShopSession, arguments: Mapping[str, Any]) -> Observation:
+    def call(session: ShopSession, arguments: Mapping[str, Any]) -> ToolResponse:
         result = session.call(tool, arguments)
         spoil(result)
-        return Observation(result, advice=advice)
+        return ToolResponse(result, advice=advice)
 
     return call
 
@@ -311,8 +311,8 @@ def test_a_context_that_asks_for_the_same_for_ever_is_left_at_last() -> None:
 
 
 def test_a_result_from_another_tool_behind_the_same_call_is_read_as_foreign() -> None:
-    def served(session: ShopSession, _arguments: Mapping[str, Any]) -> Observation:
-        return Observation(
+    def served(session: ShopSession, _arguments: Mapping[str, Any]) -> ToolResponse:
+        return ToolResponse(
             session.call("list_user_orders", {"user_id": "ava_stone_114"}), served_by="list_user_orders"
         )
 
@@ -328,10 +328,10 @@ def test_an_id_that_was_never_shown_is_never_used(seed: int, task: Task) -> None
     rng = random.Random(seed)
     session = ShopSession()
     shown: set[Any] = set(task.facts.values())
-    own = {value for step in task.steps for path, s in step.sources if not isinstance(s, Seen)
+    own = {value for step in task.steps for path, s in step.sources if not isinstance(s, ShownValue)
            for value in [dict(leaves(step.arguments))[path]]}  # fmt: skip
 
-    def call(tool: str, arguments: Mapping[str, Any]) -> Observation:
+    def call(tool: str, arguments: Mapping[str, Any]) -> ToolResponse:
         for _, value in leaves(arguments):
             assert value in shown or value in own or value in (task.request, {}), (tool, value)
         fault = rng.random()
@@ -339,15 +339,15 @@ def test_an_id_that_was_never_shown_is_never_used(seed: int, task: Task) -> None
             advice = rng.choice(
                 [None, f"next: retry {tool}", "next: switch to search_orders", "next: switch to get_user"]
             )
-            return Observation("failed", is_error=True, advice=advice)
+            return ToolResponse("failed", is_error=True, advice=advice)
         try:
             result = session.call(tool, arguments)
         except (LookupError, ValueError) as error:
-            return Observation(str(error), is_error=True)
+            return ToolResponse(str(error), is_error=True)
         if fault < 0.5 and isinstance(result, dict):
             result.pop(rng.choice(sorted(result)))
         shown.update(value for _, value in leaves(result) if not isinstance(value, list | dict))
-        return Observation(result)
+        return ToolResponse(result)
 
     run_agent(task, call, tools=SHOP.tools, settings=AgentSettings(patience=1))
 
@@ -409,8 +409,10 @@ def test_any_text_can_be_read(text: str) -> None:
 def test_a_foreign_result_is_read_by_the_record_that_was_asked_for() -> None:
     listing = {"orders": [{"order_id": "A", "status": "pending"}, {"order_id": "B", "status": "shipped"}]}
     shown = Shown(listing, own=False, asked={"order_id": "B"})
-    assert look(shown, Seen(0, ("status",), "shipped"), "") == "shipped"
-    assert look(shown, Seen(0, ("status",), "pending"), "") == "shipped"  # what it says of B, right or wrong
+    assert look(shown, ShownValue(0, ("status",), "shipped"), "") == "shipped"
+    assert (
+        look(shown, ShownValue(0, ("status",), "pending"), "") == "shipped"
+    )  # what it says of B, right or wrong
 
 
 def test_an_entry_is_looked_for_in_the_record_that_was_asked_for() -> None:
@@ -418,12 +420,12 @@ def test_an_entry_is_looked_for_in_the_record_that_was_asked_for() -> None:
         {"order_id": key, "paid": [{"by": "card", "amount": n}]} for key, n in (("A", 1), ("B", 2), ("C", 3))
     ]
     shown = Shown({"query": "B", "orders": orders}, own=False, asked={"order_id": "B"})
-    assert look(shown, Seen(0, ("paid", 0, "amount"), 2, (("by", "card"),)), "") == 2
+    assert look(shown, ShownValue(0, ("paid", 0, "amount"), 2, (("by", "card"),)), "") == 2
 
 
 def test_a_value_under_another_name_is_recognised() -> None:
     shown = Shown({"ticket": {"number": "A", "state": "pending"}}, own=False, asked={"order_id": "A"})
-    assert look(shown, Seen(0, ("status",), "pending"), "") == "pending"
+    assert look(shown, ShownValue(0, ("status",), "pending"), "") == "pending"
 
 
 def test_a_value_may_stand_as_a_key() -> None:

@@ -11,7 +11,7 @@ from shared_data import shared
 
 from btm.errors import EvaluationError
 from btm.fallback import FallbackMap
-from btm.lab.calibration import Calibration, Lesson, bootstrap_mean, calibrate, cut, lessons
+from btm.lab.calibration import Calibration, ConversationEvidence, bootstrap_mean, calibrate, cut, lessons
 from btm.lab.forecasts import BASELINES, Method, forecasters
 from btm.learning.posterior import Evidence
 from btm.logs.reading import read_conversations
@@ -22,12 +22,14 @@ def key(tool: str, ordinal: int = 1) -> EvidenceKey:
     return EvidenceKey(tool, ErrorKind.TIMEOUT, Action.RETRY, "", ordinal)
 
 
-def lesson(*outcomes: tuple[str, bool], log: str = "log", started_at: float | None = None) -> Lesson:
+def lesson(
+    *outcomes: tuple[str, bool], log: str = "log", started_at: float | None = None
+) -> ConversationEvidence:
     attempts = tuple(Attempt("i", "c", key(tool), worked, at=0.0) for tool, worked in outcomes)
-    return Lesson(f"{log}:1", started_at, attempts)
+    return ConversationEvidence(f"{log}:1", started_at, attempts)
 
 
-def many(rng: random.Random, tools: int, count: int) -> list[Lesson]:
+def many(rng: random.Random, tools: int, count: int) -> list[ConversationEvidence]:
     """Lessons of one attempt each, of tools whose chances lie around 0.8."""
     chances = {f"tool{n}": rng.betavariate(8.0, 2.0) for n in range(tools)}
     drawn = (rng.choice(list(chances)) for _ in range(count))
@@ -86,7 +88,7 @@ def test_nothing_of_a_later_part_is_known_to_an_earlier_forecast() -> None:
         assert np.array_equal(first.forecasts[method][:40], second.forecasts[method][:40])
 
 
-def replace_outcomes(found: Lesson, success: bool) -> Lesson:
+def replace_outcomes(found: ConversationEvidence, success: bool) -> ConversationEvidence:
     return found._replace(attempts=tuple(replace(attempt, success=success) for attempt in found.attempts))
 
 
@@ -138,11 +140,11 @@ def test_the_same_seed_gives_the_same_intervals() -> None:
 
 
 def test_the_log_of_a_lesson_is_its_source_without_the_place() -> None:
-    assert Lesson("logs/a.jsonl:17", None, ()).log == "logs/a.jsonl"
-    assert Lesson("b.json#3", None, ()).log == "b.json"
+    assert ConversationEvidence("logs/a.jsonl:17", None, ()).log == "logs/a.jsonl"
+    assert ConversationEvidence("b.json#3", None, ()).log == "b.json"
 
 
-def real(*paths: str) -> Sequence[Lesson]:
+def real(*paths: str) -> Sequence[ConversationEvidence]:
     files = [str(shared(f"data/traces/{path}")) for path in paths]
     return lessons(read_conversations(files), FallbackMap.empty())
 

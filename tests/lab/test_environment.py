@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from btm.errors import EvaluationError
 from btm.lab.environment import (
-    Answer,
+    ExpectedAnswer,
     Given,
     ScriptStep,
-    Seen,
+    ShownValue,
     Task,
     Write,
     double_writes,
@@ -69,13 +69,13 @@ def test_double_writes_are_those_beyond_what_was_asked(
 
 
 def test_a_task_knows_which_places_of_a_result_are_used() -> None:
-    place, other = Seen(0, ("user_id",), "u1"), Seen(1, ("total",), 5)
+    place, other = ShownValue(0, ("user_id",), "u1"), ShownValue(1, ("total",), 5)
     steps = (
         ScriptStep("find", {"email": "e"}, ((("email",), Given()),)),
         ScriptStep("get", {"user_id": "u1"}, ((("user_id",), place),)),
         ScriptStep("do", {"user_id": "u1"}, ((("user_id",), place),), requires=(place,)),
     )
-    found = task(steps=steps, answers=(Answer("5", (other,)),))
+    found = task(steps=steps, answers=(ExpectedAnswer("5", (other,)),))
     assert found.used(0) == (place,)
     assert found.used(1) == (other,)
     assert found.used(2) == ()

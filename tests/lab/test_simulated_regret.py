@@ -13,15 +13,15 @@ from btm.lab.simulation import (
     Best,
     Chances,
     Game,
-    Shape,
+    SimulatedWorld,
     Substitute,
     Tried,
-    World,
+    WorldParameters,
     moves,
     odds_of,
 )
 
-SMALL = Shape(tools=6, targets=4)
+SMALL = WorldParameters(tools=6, targets=4)
 
 
 def chances(rng: random.Random) -> Chances:
@@ -91,7 +91,7 @@ def test_a_change_point_turns_the_world_and_only_from_there_on() -> None:
 
 
 def test_chances_walk_but_stay_chances() -> None:
-    world = World(0, replace(SMALL, walk=3.0))
+    world = SimulatedWorld(0, replace(SMALL, walk=3.0))
     cell = (world.tools[0], next(iter(world.heals))[0])
     before = world.chances(cell, 20.0, (0.0, 0.0, 0.0))
     for _ in range(20):

@@ -1,4 +1,4 @@
-from btm.lab.story import Told, lines, most_telling
+from btm.lab.story import Story, lines, most_telling
 from btm.model import SUCCESS, Action, ErrorKind, Outcome, ToolCall
 from btm.runtime.drivers import Handled, Move
 
@@ -9,8 +9,8 @@ RETRIED = Move(Action.RETRY, CALL, FAILED, 1.25)
 SWITCHED = Move(Action.SWITCH, ToolCall("list_orders", {"user_id": "u1"}), SUCCESS)
 
 
-def told(task: str, *trail: Move) -> Told:
-    return Told("switch_needed", task, "where is my order?", Handled(CALL, trail[-1].outcome, trail=trail))
+def told(task: str, *trail: Move) -> Story:
+    return Story("switch_needed", task, "where is my order?", Handled(CALL, trail[-1].outcome, trail=trail))
 
 
 def test_the_story_with_most_different_moves_that_ends_well_is_told() -> None:

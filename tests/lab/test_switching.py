@@ -9,7 +9,7 @@ import pytest
 
 from btm.errors import MissingExtraError
 from btm.fallback import FallbackMap
-from btm.lab.agent import Observation, run_agent
+from btm.lab.agent import ToolResponse, run_agent
 from btm.lab.decisive import decisive_tools, done
 from btm.lab.environment import Environment, Task, load_environment
 from btm.model import Action, ToolCall
@@ -25,18 +25,18 @@ class Guide:
         self.session = environment.open(task)
         self._map, self._blocked, self._facts = fallbacks, blocked, Facts()
 
-    def __call__(self, tool: str, arguments: Mapping[str, Any]) -> Observation:
+    def __call__(self, tool: str, arguments: Mapping[str, Any]) -> ToolResponse:
         if tool == self._blocked:
             call = ToolCall(tool, arguments)
             best = self._map.candidates(call, None, self._facts.known)[0]
             step = Step(Action.SWITCH, best.tool, best.arguments, missing=best.missing)
-            return Observation("503", is_error=True, advice="next: " + instruction(step, call))
+            return ToolResponse("503", is_error=True, advice="next: " + instruction(step, call))
         try:
             result = self.session.call(tool, arguments)
         except Exception as error:  # noqa: BLE001 - whatever the domain's tools raise
-            return Observation(str(error), is_error=True)
+            return ToolResponse(str(error), is_error=True)
         self._facts.note(tool, arguments, result)
-        return Observation(result)
+        return ToolResponse(result)
 
 
 @pytest.fixture(params=["shop", "tau2:retail"])

@@ -15,7 +15,7 @@ from rich.console import Console
 from btm.errors import MissingExtraError
 from btm.fallback import FallbackMap
 from btm.maps.layout import components, layered
-from btm.maps.picture import Box, Line, Look, picture_of
+from btm.maps.picture import Box, Look, PictureEdge, picture_of
 from btm.maps.svg import draw_svg, to_png
 from btm.maps.text_pictures import draw_dot, draw_mermaid, draw_tree
 from btm.model import Action, ErrorKind, EvidenceKey
@@ -93,7 +93,7 @@ def test_png_needs_its_package_and_says_so(monkeypatch: pytest.MonkeyPatch) -> N
 def test_no_two_boxes_lie_on_each_other(drawn: tuple[int, set[tuple[int, int]]]) -> None:
     count, edges = drawn
     boxes = [Box(f"t{i}", f"t{i}", Look.READ) for i in range(count)]
-    lines = [Line(f"t{a}", f"t{b}", 1.0, "") for a, b in sorted(edges)]
+    lines = [PictureEdge(f"t{a}", f"t{b}", 1.0, "") for a, b in sorted(edges)]
     sizes = {box.key: (60.0 + 10 * (i % 7), 30.0) for i, box in enumerate(boxes)}
     groups = components(boxes, lines)
     assert sorted(box.key for group in groups for box in group) == sorted(box.key for box in boxes)

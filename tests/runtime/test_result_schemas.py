@@ -4,7 +4,7 @@ from pathlib import Path
 
 from btm import ToolMemory
 from btm.model import Effect, ErrorKind, Outcome, ToolCall
-from btm.runtime.result_schemas import LEARNED_FROM, Shapes
+from btm.runtime.result_schemas import LEARNED_FROM, ResultSchemas
 from btm.store.sql import SqlStore
 
 GOOD = {"order_id": "O1", "status": "pending", "items": [{"id": 1}]}
@@ -56,7 +56,7 @@ def test_a_shape_can_be_forgotten_for_good(tmp_path: Path) -> None:
 
 
 def test_a_bad_answer_teaches_nothing_about_good_ones() -> None:
-    shapes = Shapes()
+    shapes = ResultSchemas()
     for _ in range(40):
         shapes.learn("t", GOOD)
     known = shapes.profile("t")
@@ -69,13 +69,13 @@ def test_a_bad_answer_teaches_nothing_about_good_ones() -> None:
 
 
 def test_a_shape_is_learned_from_so_many_answers_and_no_more() -> None:
-    shapes = Shapes()
+    shapes = ResultSchemas()
     added = [bool(shapes.learn("t", GOOD)) for _ in range(LEARNED_FROM + 5)]
     assert added == [True] * LEARNED_FROM + [False] * 5
 
 
 def test_rows_give_the_profile_back() -> None:
-    shapes, rows = Shapes(), []
+    shapes, rows = ResultSchemas(), []
     for _ in range(30):
         rows += shapes.learn("t", GOOD)
-    assert Shapes(rows).profile("t") == shapes.profile("t")
+    assert ResultSchemas(rows).profile("t") == shapes.profile("t")

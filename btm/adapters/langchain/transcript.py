@@ -17,13 +17,13 @@ from langchain_core.messages import (
 from btm.adapters import outline as outlined
 from btm.adapters import wording
 from btm.adapters.langchain.results import with_text
-from btm.adapters.outline import Answer, Asked, Entry, gaps, strays
+from btm.adapters.outline import AnsweredCall, OutlinedMessage, RequestedCall, gaps, strays
 from btm.adapters.wording import BRIDGE, LOST, longer
 from btm.planning.context import STANDING_RULES
 from btm.support.call_ids import Turn
 
 
-def outline(messages: Sequence[BaseMessage]) -> list[Entry]:
+def outline(messages: Sequence[BaseMessage]) -> list[OutlinedMessage]:
     """Return the outline of a message list."""
     return [_entry(message) for message in messages]
 
@@ -52,15 +52,15 @@ def _asks(message: AIMessage, call_id: str) -> bool:
     )
 
 
-def last_answers(messages: Sequence[BaseMessage]) -> tuple[Answer, ...]:
+def last_answers(messages: Sequence[BaseMessage]) -> tuple[AnsweredCall, ...]:
     """Return whose results the tool messages that end the list are, in order.
 
     Which message asked is told where an earlier one used the same id too.
     """
-    found: list[Answer] = []
+    found: list[AnsweredCall] = []
     for message in _last_results(messages):
         turn = turn_of(messages, message.tool_call_id)
-        found.append(Answer(message.tool_call_id, turn.name if turn.repeats else ""))
+        found.append(AnsweredCall(message.tool_call_id, turn.name if turn.repeats else ""))
     return tuple(found)
 
 
@@ -78,18 +78,20 @@ def request(messages: Sequence[BaseMessage]) -> str:
     return outlined.request(outline(messages))
 
 
-def _entry(message: BaseMessage) -> Entry:
+def _entry(message: BaseMessage) -> OutlinedMessage:
     if isinstance(message, ToolMessage):
-        return Entry("tool", answers=message.tool_call_id)
+        return OutlinedMessage("tool", answers=message.tool_call_id)
     if isinstance(message, AIMessage):
         calls = (*message.tool_calls, *message.invalid_tool_calls)
         asked = [(call["id"], call["name"] or "") for call in calls]
-        return Entry("assistant", calls=tuple(Asked(i, name) for i, name in asked if i is not None))
+        return OutlinedMessage(
+            "assistant", calls=tuple(RequestedCall(i, name) for i, name in asked if i is not None)
+        )
     if isinstance(message, HumanMessage):
         # A summary of older messages wears the user's role, but is nobody's request.
         is_summary = message.additional_kwargs.get("lc_source") == "summarization"
-        return Entry("assistant") if is_summary else Entry("user", lambda: message.text)
-    return Entry("system")
+        return OutlinedMessage("assistant") if is_summary else OutlinedMessage("user", lambda: message.text)
+    return OutlinedMessage("system")
 
 
 def with_rules(system: SystemMessage | None) -> SystemMessage:
@@ -126,7 +128,7 @@ def model_names(model: object) -> list[str]:
     ]
 
 
-def with_told_results(messages: Sequence[AnyMessage], told: Mapping[Answer, str]) -> list[AnyMessage]:
+def with_told_results(messages: Sequence[AnyMessage], told: Mapping[AnsweredCall, str]) -> list[AnyMessage]:
     """Return the messages with texts at the end of the tool results that end the list."""
     texts = {answer.call_id: text for answer, text in told.items()}
     first = len(messages) - len(_last_results(messages))

@@ -63,7 +63,7 @@ _FATAL = (
 )
 
 
-class _Asked(InMemoryCache):
+class _ReplyCache(InMemoryCache):
     """Answers by request, where a request is what the model reads: not which answers before it were kept ones."""
 
     def lookup(self, prompt: str, llm_string: str) -> RETURN_VAL_TYPE | None:
@@ -96,7 +96,7 @@ def connect(server: Server) -> BaseChatModel:
         max_retries=1,
         max_completion_tokens=server.max_tokens,
         use_responses_api=False,
-        cache=_Asked() if server.temperature == 0 else False,
+        cache=_ReplyCache() if server.temperature == 0 else False,
     )
 
 
@@ -118,7 +118,7 @@ class OutOfTurnsError(Exception):
     """The model was asked ``MAX_TURNS`` times and is not done."""
 
 
-class _Turns(AgentMiddleware[Any, Any, Any]):
+class _TurnLimit(AgentMiddleware[Any, Any, Any]):
     """Counts what the model is asked, and bounds it.
 
     The first answer has to be a call: no task can be done without one, and small models otherwise answer from nothing,
@@ -182,7 +182,7 @@ def talk(
     Whatever the model answers ends in a ``Talk``; raises EvaluationError only where it cannot be asked at all.
     """
     placement = placement_of(arm)
-    turns = _Turns()
+    turns = _TurnLimit()
     aid: AgentMiddleware[Any, Any, Any] = (
         BTMMiddleware(memory, placement=placement)
         if placement is not None

@@ -29,7 +29,7 @@ _HASH_KEY = bytes(16)
 class ChatEpisode:
     """How one task ended under one arm.
 
-    ``good`` is the right end for the scenario (see :class:`~btm.lab.chat.verdict.Verdict`), ``claimed`` says
+    ``good`` is the right end for the scenario (see :class:`~btm.lab.chat.verdict.EpisodeGrade`), ``claimed`` says
     that the closing message claims the task to be done. ``calls`` reached the tools, ``turns`` the model. ``fault`` is
     the kind that waited, ``met`` whether the model ran into it. ``problem`` is what ended the conversation early.
     """

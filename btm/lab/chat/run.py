@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PlannedEpisode:
     """An episode that is to be played."""
 
     scenario: Scenario
@@ -28,7 +28,7 @@ class Planned:
     arm: str
 
 
-def plan(request: PlacementRequest) -> Iterator[Planned]:
+def plan(request: PlacementRequest) -> Iterator[PlannedEpisode]:
     """Go through a measurement's episodes.
 
     All arms and scenarios of one task follow each other, and tasks with the same tools: requests that begin alike come
@@ -41,7 +41,7 @@ def plan(request: PlacementRequest) -> Iterator[Planned]:
         for scenario in request.scenarios:
             if number < request.tasks[scenario]:
                 for arm in request.arms:
-                    yield Planned(scenario, task, arm)
+                    yield PlannedEpisode(scenario, task, arm)
 
 
 def measure(

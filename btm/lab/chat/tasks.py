@@ -53,7 +53,7 @@ class ChatTask:
 
 
 @dataclass(frozen=True, slots=True)
-class _Family:
+class _TaskTemplate:
     """Requests of one sort; all texts are templates over the facts of one record."""
 
     tools: tuple[str, ...]
@@ -140,8 +140,8 @@ _CANCELLED = _DONE.format(what="cancel+ed")
 _TRACKING = r"\bTRK-\d"
 _AMOUNT = r"\d\.\d|[€$]\s?\d|\b\d+ (?:euro|EUR)"
 
-_FAMILIES: Mapping[str, _Family] = {
-    "where": _Family(
+_FAMILIES: Mapping[str, _TaskTemplate] = {
+    "where": _TaskTemplate(
         _ORDERS,
         (
             "Where is the parcel of order {order}? Tell me its tracking number.",
@@ -155,7 +155,7 @@ _FAMILIES: Mapping[str, _Family] = {
         _sent,
         ("tracking",),
     ),
-    "email": _Family(
+    "email": _TaskTemplate(
         _ACCOUNTS,
         (
             "My e-mail is {email}. Change it to {new_email}, please.",
@@ -172,7 +172,7 @@ _FAMILIES: Mapping[str, _Family] = {
         _accounts,
         repeated="update_email",
     ),
-    "cancel": _Family(
+    "cancel": _TaskTemplate(
         _ORDERS,
         (
             "Please cancel order {order}. Reason: {reason}.",
@@ -185,7 +185,7 @@ _FAMILIES: Mapping[str, _Family] = {
         (_CANCELLED,),
         _pending,
     ),
-    "credit": _Family(
+    "credit": _TaskTemplate(
         _ACCOUNTS,
         (
             "How much store credit does the account {user} have?",
@@ -199,7 +199,7 @@ _FAMILIES: Mapping[str, _Family] = {
         _with_credit,
         ("credit",),
     ),
-    "errand": _Family(
+    "errand": _TaskTemplate(
         _ORDERS,
         (
             "Tell me the tracking number of order {other}. Then cancel order {order}, reason: {reason}.",

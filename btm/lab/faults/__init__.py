@@ -12,7 +12,7 @@ before it. So two agents on the same task meet the same faults for as long as th
 
 from btm.lab.faults.clock import VirtualClock
 from btm.lab.faults.draw import Draw
-from btm.lab.faults.injector import Injector, Made
+from btm.lab.faults.injector import InjectedCall, Injector
 from btm.lab.faults.kinds import FAULT_KINDS, RAISED, REPEAT_HEALS, RETURNED
 from btm.lab.faults.plan import Fault, FaultPlan, NoFaults, RandomFaults, Site
 from btm.lab.faults.settings import FaultSettings, Trigger, When, fault_kinds
@@ -27,8 +27,8 @@ __all__ = [
     "Fault",
     "FaultPlan",
     "FaultSettings",
+    "InjectedCall",
     "Injector",
-    "Made",
     "NoFaults",
     "RandomFaults",
     "Shapes",

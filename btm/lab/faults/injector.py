@@ -24,7 +24,7 @@ TIMEOUT_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class InjectedCall:
     """One call that reached the injector, in order.
 
     ``fault`` is what was injected, ``failed`` says that the agent got an error or a wrong result, ``happened`` that
@@ -63,7 +63,7 @@ class Injector:
         self._seen: Counter[tuple[str, str]] = Counter()
         self._failing: set[tuple[str, str]] = set()
         self._repaired: set[tuple[str, str]] = set()
-        self.calls: list[Made] = []
+        self.calls: list[InjectedCall] = []
 
     def __call__(self, tool: str, arguments: Mapping[str, Any]) -> Any:
         """Run a tool, or let it fail. Raises the tool's own exception or an injected one."""
@@ -143,7 +143,7 @@ class Injector:
         name = (site.tool, site.fingerprint)
         (self._failing.add if failed else self._failing.discard)(name)
         took = self._clock.time() - started
-        self.calls.append(Made(site, dict(arguments), kind, failed, happened, took))
+        self.calls.append(InjectedCall(site, dict(arguments), kind, failed, happened, took))
 
     @property
     def identical_repeats(self) -> int:

@@ -10,9 +10,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from btm.lab.environment import Answer, Task
+from btm.lab.environment import ExpectedAnswer, Task
 from btm.lab.jsonvalue import Path, field_name, leaves, parsed
-from btm.lab.script import Bound, Gold, UnboundError, bind
+from btm.lab.script import Gold, RecordedScript, UnboundError, bind
 from btm.lab.tau2.session import RetailSession, all_specs
 from btm.lab.tau2.source import SourceTask, loaded
 from btm.model import Effect
@@ -176,7 +176,7 @@ _KEYS = {
 }
 
 
-def _answers(source: SourceTask, bound: Bound, *, read_only: bool) -> tuple[Answer, ...]:
+def _answers(source: SourceTask, bound: RecordedScript, *, read_only: bool) -> tuple[ExpectedAnswer, ...]:
     """Return what must have been seen.
 
     Of what the user is to be told, that which stands word for word in a result; sums and counts that tau2 expects
@@ -193,7 +193,7 @@ def _answers(source: SourceTask, bound: Bound, *, read_only: bool) -> tuple[Answ
     return (*told, *looked_up)
 
 
-def _told(text: str, bound: Bound) -> Answer | None:
+def _told(text: str, bound: RecordedScript) -> ExpectedAnswer | None:
     for number, (step, result) in enumerate(zip(bound.steps, bound.results, strict=True)):
         for path, leaf in leaves(result):
             if step.tool in _KEYS and field_name(path) not in _ADDRESS and _same(text, leaf):
