@@ -17,6 +17,7 @@ from btm.classify.ambiguity import is_ambiguous
 from btm.classify.finding import Finding
 from btm.fallback import FallbackMap
 from btm.learning.posterior import BetaPosterior, flat, pooled, unlearned
+from btm.learning.tracker import Ticket
 from btm.model import Effect, ErrorKind, EvidenceKey, Family, Incident, Mode, Outcome, ToolCall
 from btm.planning.context import DEFAULT_BUDGET, Format, render
 from btm.planning.plan import RecoveryContext
@@ -26,7 +27,7 @@ from btm.runtime.call_handler import Recovery
 from btm.runtime.drivers import AsyncInvoker, Handled, Invoker, Reply, Steps, adrive, drive
 from btm.runtime.evidence import BeliefModel
 from btm.runtime.plain_functions import WrappedFunctions
-from btm.runtime.state import Begun, Ledger
+from btm.runtime.state import Ledger
 from btm.store import CallEvent, Store
 from btm.store.sql import SqlStore
 from btm.store.writer import WriteBehind
@@ -176,17 +177,17 @@ class ToolMemory:
         steps = self._steps(call, available, turn)
         return await adrive(steps, invoke, sleep or self._asleep)
 
-    def begin(self, call: ToolCall, *, turn: Turn = NO_TURN) -> Begun | None:
+    def begin(self, call: ToolCall, *, turn: Turn = NO_TURN) -> Ticket | None:
         """Note that a call begins which something else makes; hand what comes of it to :meth:`finish`.
 
         For adapters that only watch. None when btm itself failed.
         """
-        return safely(self._ledger.begin, self._told_apart(call, self._names.complete(call), turn))
+        return safely(self._ledger.begin, *self._told_apart(call, self._names.complete(call), turn))
 
-    def finish(self, begun: Begun, *, result: Any = None, error: Exception | None = None) -> Outcome | None:
+    def finish(self, ticket: Ticket, *, result: Any = None, error: Exception | None = None) -> Outcome | None:
         """Take in what came of a call that :meth:`begin` noted. Return its outcome, None when btm itself failed."""
-        lesson = safely(self._ledger.finish, begun, Reply(result, error))
-        return lesson.outcome if lesson is not None else None
+        learned = safely(self._ledger.finish, ticket, Reply(result, error))
+        return learned.outcome if learned is not None else None
 
     def _steps(self, call: ToolCall, available: Collection[str] | None, turn: Turn) -> Steps:
         recovery = self._recovery
@@ -197,13 +198,13 @@ class ToolMemory:
                 known = self._narrowed = replace(recovery, available=available)
             recovery = known
         whole = self._names.complete(call)
-        named = self._told_apart(call, whole, turn)
-        steps = recovery.handle(named)
+        named, print_ = self._told_apart(call, whole, turn)
+        steps = recovery.handle(named, print_)
         return steps if named is whole else _as_asked(steps, whole)
 
-    def _told_apart(self, call: ToolCall, whole: ToolCall, turn: Turn) -> ToolCall:
-        """Return a call under a name of its own; those that came without an id have one."""
-        return (safely(self._ledger.told_apart, whole, turn) or whole) if call.call_id else whole
+    def _told_apart(self, call: ToolCall, whole: ToolCall, turn: Turn) -> tuple[ToolCall, str]:
+        """Return a call under a name of its own, and its fingerprint; those that came without an id have a name."""
+        return (safely(self._ledger.told_apart, whole, turn) if call.call_id else None) or (whole, "")
 
     def effect_of(self, tool: str, stated: Effect | None = None) -> Effect:
         """Return a tool's effect: the stated one, the map's, or a guess from its name (a write unless it reads)."""

@@ -85,7 +85,7 @@ class Adviser:
                         found.append(_choice(plan, attempt))
                 if outcome.ok and recorded.result is not NO_RESULT:
                     facts.note(call.tool, call.arguments, recorded.result)
-                if observation.incident is not None:
+                if observation.incident is not None and not outcome.ok:
                     open_plans[observation.incident.incident_id] = self._plan(
                         observation.incident, facts.known
                     )

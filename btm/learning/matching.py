@@ -32,12 +32,17 @@ class Match(NamedTuple):
 
 
 class Ticket(NamedTuple):
-    """A call that has begun: its fingerprint, its place in the order, and the incidents open at that moment."""
+    """A call that has begun: its fingerprint, its place in the order, and the incidents open at that moment.
+
+    ``sequence`` counts from 1 in its conversation; 0 is a replay of a call that was taken in before, and teaches nothing.
+    ``at`` is when it began, in epoch seconds.
+    """
 
     call: ToolCall
     fingerprint: str
-    sequence: int
-    eligible: frozenset[str]
+    sequence: int = 0
+    eligible: frozenset[str] = frozenset()
+    at: float = 0.0
 
 
 @dataclass(slots=True)

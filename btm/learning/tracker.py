@@ -39,7 +39,7 @@ from btm.model import (
     ToolCall,
 )
 
-__all__ = ["PATIENCE", "ConversationTracker", "Observation", "Ticket"]
+__all__ = ["PATIENCE", "ConversationTracker", "Learned", "Ticket"]
 
 PATIENCE = 20
 """Calls after its latest attempt for which an incident stays open; those made in parallel with it do not count."""
@@ -48,16 +48,18 @@ _MAX_ATTEMPTS = 32  # kept of one incident: an agent in a loop must not fill the
 _MAX_FINGERPRINTS = 64
 
 
-class Observation(NamedTuple):
-    """What one finished call taught. ``incident`` is the one a failed call now belongs to."""
+class Learned(NamedTuple):
+    """What one finished call taught.
 
+    ``incident`` is the open one it belongs to: its own if it failed, and that of the write it checked if it was a
+    verifying read which did not settle it.
+    """
+
+    outcome: Outcome
     attempts: tuple[Attempt, ...] = ()
     incident: Incident | None = None
     opened: bool = False
     closed: tuple[Incident, ...] = ()
-
-
-_NOTHING_LEARNED = Observation()
 
 
 class _Ending(NamedTuple):
@@ -84,10 +86,10 @@ class ConversationTracker:
         """The open incidents, oldest first."""
         return tuple(note.incident for note in self._open.values())
 
-    def begin(self, call: ToolCall, fingerprint: str) -> Ticket:
+    def begin(self, call: ToolCall, fingerprint: str, at: float = 0.0) -> Ticket:
         """Note that a call begins; give the ticket to :meth:`finish`. A ticket never finished teaches nothing."""
         self._sequence += 1
-        return Ticket(call, fingerprint, self._sequence, frozenset(self._open))
+        return Ticket(call, fingerprint, self._sequence, frozenset(self._open), at)
 
     def incident(self, incident_id: str) -> Incident | None:
         """Return an open incident by its id."""
@@ -118,10 +120,10 @@ class ConversationTracker:
         at: float,
         latency_s: float | None = None,
         result: Any = None,
-    ) -> Observation:
+    ) -> Learned:
         """Take in what came of a call that ended at ``at``; ``result`` is looked at only if it verifies a write."""
         if outcome.ok and not self._open:
-            return _NOTHING_LEARNED
+            return Learned(outcome)
         ending = _Ending(ticket, outcome, at, latency_s, result)
         closed = list(self._expire(ticket.sequence, at))
         if outcome.ok and self._relations.escalates(ticket.call.tool):
@@ -139,13 +141,13 @@ class ConversationTracker:
         if outcome.ok:
             if ticket.call.effect is Effect.WRITE:
                 self._note_change()
-            return Observation(tuple(attempts), closed=tuple(closed))
+            return Learned(outcome, tuple(attempts), self._unsettled(attempts), closed=tuple(closed))
         own = next((note for note, _ in answered if note.incident.tool == ticket.call.tool), None)
         opened = own is None
         if own is None:
             parent = answered[0][0].incident.incident_id if answered else ""
             own = self._join_or_open(ticket, outcome, at, parent)
-        return Observation(tuple(attempts), own.incident, opened, tuple(closed))
+        return Learned(outcome, tuple(attempts), own.incident, opened, tuple(closed))
 
     def end(self, at: float) -> tuple[Incident, ...]:
         """Close what is still open as abandoned: the conversation is over."""
@@ -190,6 +192,11 @@ class ConversationTracker:
         happened = self._relations.done(incident.call, ending.result)
         note.incident = replace(incident, attempts=attempts, happened=happened)
         return self._fulfilled(note, ending.at) if happened else []
+
+    def _unsettled(self, attempts: list[Attempt]) -> Incident | None:
+        """Return the incident that a successful verifying read leaves open."""
+        checked = (a.incident_id for a in attempts if a.key.action is Action.VERIFY)
+        return next((note.incident for i in checked if (note := self._open.get(i)) is not None), None)
 
     def _fulfilled(self, note: OpenIncident, at: float) -> list[Incident]:
         """Close an incident whose write turned out to have happened, and those that it was a substitute for."""
@@ -271,7 +278,7 @@ class ConversationTracker:
         for note in self._open.values():
             note.incident = replace(note.incident, changed=True)
 
-    def _escalated(self, ending: _Ending, closed: list[Incident]) -> Observation:
+    def _escalated(self, ending: _Ending, closed: list[Incident]) -> Learned:
         """Close every open incident; the newest one is the attempt's, so that one call counts once."""
         attempts: tuple[Attempt, ...] = ()
         if self._open:
@@ -280,7 +287,7 @@ class ConversationTracker:
             newest.incident = replace(newest.incident, attempts=(*newest.incident.attempts, *attempts))
         while self._open:
             closed += self._close(next(iter(self._open.values())), IncidentState.ESCALATED, ending.at)
-        return Observation(attempts, closed=tuple(closed))
+        return Learned(ending.outcome, attempts, closed=tuple(closed))
 
     def _close(
         self, note: OpenIncident, state: IncidentState, at: float, attempts: tuple[Attempt, ...] | None = None

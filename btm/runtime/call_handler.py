@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from btm.fallback import FallbackMap
+from btm.learning.tracker import Learned
 from btm.model import SUCCESS, Effect, ErrorKind, Incident, Mode, Outcome, ToolCall
 from btm.planning.context import Format, call_text, render
 from btm.planning.options import options_for
@@ -27,7 +28,7 @@ from btm.planning.planner import Options, Planner
 from btm.runtime.cross_check import Check, SecondSources
 from btm.runtime.drivers import Handled, Invoke, Move, Reply, Request, Steps
 from btm.runtime.executor import Acting, Answer
-from btm.runtime.state import Ledger, Lesson
+from btm.runtime.state import Ledger
 from btm.support.failsafe import carefully, safely
 
 REFUSAL_S = 600.0
@@ -50,8 +51,8 @@ class Recovery:
 
     # -- the agent's call -------------------------------------------------------------------------------------------
 
-    def handle(self, call: ToolCall) -> Steps:
-        """Handle one call of the agent."""
+    def handle(self, call: ToolCall, print_: str = "") -> Steps:
+        """Handle one call of the agent; ``print_`` is its fingerprint, where that is known."""
         if self.mode.guards:
             refused = safely(self._refusal, call)
             if refused is not None:
@@ -62,19 +63,19 @@ class Recovery:
             )
             if incident is not None:
                 return self._held(call, incident)
-        lesson, reply = yield from self._make(call)
-        trail = (Move(None, call, lesson.outcome),)
-        handled = Handled(call, lesson.outcome, reply.result, reply.error, call.tool, trail=trail)
-        incident = lesson.incident
-        if self.mode.acts and lesson.outcome.ok and incident is None:
+        learned, reply = yield from self._make(call, print_)
+        trail = (Move(None, call, learned.outcome),)
+        handled = Handled(call, learned.outcome, reply.result, reply.error, call.tool, trail=trail)
+        incident = learned.incident
+        if self.mode.acts and learned.outcome.ok and incident is None:
             return (yield from carefully("cross-check", self._confirmed(handled), handled))
         if incident is None or not self.mode.advises:
             return handled
-        if lesson.outcome.ok:  # the agent checked a write, and what to do about that write is still open
+        if learned.outcome.ok:  # the agent checked a write, and what to do about that write is still open
             return replace(handled, context=safely(self._latest_context, incident, _about(incident)))
         remarks: tuple[tuple[str, str], ...] = ()
         if self.mode.acts:
-            behind = safely(self._sources.behind, call, lesson.outcome)
+            behind = safely(self._sources.behind, call, learned.outcome)
             wrong = yield from carefully("cross-check", self._contradiction(behind), None)
             if wrong is None:
                 handled = yield from carefully("recovery", self._acting.recover(handled, incident), handled)
@@ -84,12 +85,12 @@ class Recovery:
             return handled
         return replace(handled, context=safely(self._latest_context, incident, *remarks))
 
-    def _make(self, call: ToolCall) -> Generator[Request, Reply | None, Answer]:
+    def _make(self, call: ToolCall, print_: str = "") -> Generator[Request, Reply | None, Answer]:
         """Make one call and learn from it."""
-        begun = safely(self.ledger.begin, call)
+        ticket = safely(self.ledger.begin, call, print_)
         reply = (yield Invoke(call)) or Reply()
-        lesson = safely(self.ledger.finish, begun, reply) if begun is not None else None
-        return lesson or _unlearned(call, reply), reply
+        learned = safely(self.ledger.finish, ticket, reply) if ticket is not None else None
+        return learned or _unlearned(call, reply), reply
 
     def plan_for(self, incident: Incident) -> RecoveryPlan:
         """Return the plan for an incident as things stand."""
@@ -142,8 +143,10 @@ class Recovery:
     def _contradiction(self, checks: list[Check] | None) -> Generator[Request, Reply | None, Incident | None]:
         """Ask second sources until one contradicts a read; return the incident that opens on that read."""
         for check in checks or ():
-            lesson, reply = yield from self._make(check.other)
-            incident = safely(self._sources.contradiction, check, reply.result) if lesson.outcome.ok else None
+            learned, reply = yield from self._make(check.other)
+            incident = (
+                safely(self._sources.contradiction, check, reply.result) if learned.outcome.ok else None
+            )
             if incident is not None:
                 return incident
         return None
@@ -180,9 +183,9 @@ def _again(call: ToolCall) -> str:
     return f"{call_text(call)}; make it again from what that shows"
 
 
-def _unlearned(call: ToolCall, reply: Reply) -> Lesson:
-    """Return what stands for a lesson when btm itself failed: nothing is known but that the tool raised, or did not."""
+def _unlearned(call: ToolCall, reply: Reply) -> Learned:
+    """Return what stands in when btm itself failed: nothing is known but whether the tool raised."""
     if reply.error is None:
-        return Lesson(SUCCESS)
+        return Learned(SUCCESS)
     unsure = call.effect is Effect.WRITE
-    return Lesson(Outcome(ErrorKind.UNKNOWN, ambiguous=unsure, confidence=0.0, rule="unclassified"))
+    return Learned(Outcome(ErrorKind.UNKNOWN, ambiguous=unsure, confidence=0.0, rule="unclassified"))

@@ -12,17 +12,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from btm.fallback import Candidate, FallbackMap
+from btm.learning.tracker import Learned
 from btm.model import Action, Effect, Incident, ToolCall
 from btm.planning.plan import RecoveryPlan, Step
 from btm.runtime.drivers import Handled, Move, Reply, Request, Wait
-from btm.runtime.state import Ledger, Lesson
+from btm.runtime.state import Ledger
 from btm.support.failsafe import safely
 from btm.support.function_arguments import used_up
 
 MAX_MOVES = 12
 """Calls that btm makes on its own for one call of the agent, at most."""
 
-Answer = tuple[Lesson, Reply]
+Answer = tuple[Learned, Reply]
 
 
 class _Served(NamedTuple):
@@ -107,12 +108,12 @@ class Acting:
             case Action.RETRY:
                 return (yield from self._retry(Action.RETRY, step, incident, moves))
             case Action.REPAIR:
-                lesson, _ = yield from self._move(
+                learned, _ = yield from self._move(
                     Action.REPAIR, moves.call_of(step, self.fallback_map), moves
                 )
                 return (
                     (yield from self._retry(Action.REPAIR, step, incident, moves))
-                    if lesson.outcome.ok
+                    if learned.outcome.ok
                     else None
                 )
             case Action.VERIFY:
@@ -129,14 +130,14 @@ class Acting:
             spread = 1.0 if incident.outcome.retry_after_s is not None else 0.5
             waited = step.wait_s * (spread + 0.5 * self.jitter.random())
             yield Wait(waited)
-        lesson, reply = yield from self._move(action, moves.again(incident.call), moves, waited)
-        return _Served(reply.result, incident.tool) if lesson.outcome.ok else None
+        learned, reply = yield from self._move(action, moves.again(incident.call), moves, waited)
+        return _Served(reply.result, incident.tool) if learned.outcome.ok else None
 
     def _verify(
         self, step: Step, incident: Incident, moves: _Moves
     ) -> Generator[Request, Reply | None, _Served | None]:
-        lesson, reply = yield from self._move(Action.VERIFY, moves.call_of(step, self.fallback_map), moves)
-        happened = lesson.outcome.ok and self.fallback_map.done(incident.call, reply.result)
+        learned, reply = yield from self._move(Action.VERIFY, moves.call_of(step, self.fallback_map), moves)
+        happened = learned.outcome.ok and self.fallback_map.done(incident.call, reply.result)
         return _Served(reply.result, step.tool) if happened else None
 
     def _switch(
@@ -153,8 +154,8 @@ class Acting:
                 moves.given_up.add(step.target)
                 return None
             call = moves.new(following.tool, following.arguments, self.fallback_map)
-            lesson, reply = yield from self._move(Action.SWITCH, call, moves)
-            if not lesson.outcome.ok:
+            learned, reply = yield from self._move(Action.SWITCH, call, moves)
+            if not learned.outcome.ok:
                 return None
             results.append(reply.result)
             known = self.ledger.known(incident.conversation)
@@ -166,9 +167,9 @@ class Acting:
     def _move(
         self, action: Action, call: ToolCall, moves: _Moves, waited: float = 0.0
     ) -> Generator[Request, Reply | None, Answer]:
-        lesson, reply = yield from self.make(call)
-        moves.trail.append(Move(action, call, lesson.outcome, waited))
-        return lesson, reply
+        learned, reply = yield from self.make(call)
+        moves.trail.append(Move(action, call, learned.outcome, waited))
+        return learned, reply
 
 
 @dataclass

@@ -9,11 +9,11 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from btm.fallback import FallbackMap
 from btm.learning.posterior import BetaPosterior
-from btm.learning.tracker import ConversationTracker, Observation, Ticket
+from btm.learning.tracker import ConversationTracker, Learned, Ticket
 from btm.model import Action, Attempt, Effect, ErrorKind, EvidenceKey, Incident, Outcome, ToolCall
 from btm.planning.options import MapRelations
 from btm.runtime.deduplication import Finished
@@ -33,7 +33,6 @@ MAX_CONVERSATIONS = 2_000
 """Conversations that are followed at once; the one longest unused is ended to make room."""
 
 _ARGUMENTS_LIMIT = 4_000
-_NOT_TOLD = None, ""
 
 
 @dataclass(slots=True)
@@ -41,24 +40,6 @@ class _ConversationState:
     tracker: ConversationTracker
     facts: Facts = field(default_factory=Facts)
     reads: Reads = field(default_factory=Reads)
-
-
-class Begun(NamedTuple):
-    """A call that has begun. It has no ticket when its id was finished before: then it teaches nothing."""
-
-    call: ToolCall
-    ticket: Ticket | None
-    started_at: float
-
-
-class Lesson(NamedTuple):
-    """What came of a call: its outcome, and the open incident it belongs to.
-
-    That is its own if it failed, and that of the write it checked if it was a verifying read which did not settle it.
-    """
-
-    outcome: Outcome
-    incident: Incident | None = None
 
 
 class Ledger:
@@ -88,89 +69,84 @@ class Ledger:
             self._health.record(tool, ok, at)
         self._conversations: OrderedDict[str, _ConversationState] = OrderedDict()
         self._finished = Finished()
-        self._told: tuple[ToolCall | None, str] = _NOT_TOLD
         self._lock = threading.RLock()
         go_on_in_children(self)
 
     # -- a call ---------------------------------------------------------------------------------------------------
 
-    def told_apart(self, call: ToolCall, turn: Turn = NO_TURN) -> ToolCall:
-        """Return a call under a name that no other call has, if its id is taken (:mod:`btm.runtime.deduplication`)."""
+    def told_apart(self, call: ToolCall, turn: Turn = NO_TURN) -> tuple[ToolCall, str]:
+        """Return a call under a name that no other call has, if its id is taken, and its fingerprint.
+
+        See :mod:`btm.runtime.deduplication`.
+        """
         print_ = fingerprint(call.tool, call.arguments, self._key)
         with self._lock:
             name = self._finished.name(call.conversation, call.call_id, print_, turn)
-        if name != call.call_id:
-            call = replace(call, call_id=name)
-        self._told = call, print_
-        return call
+        return (call if name == call.call_id else replace(call, call_id=name)), print_
 
-    def begin(self, call: ToolCall) -> Begun:
-        """Note that a call begins."""
-        (told, known), self._told = self._told, _NOT_TOLD
-        # It was named a moment ago: its fingerprint is known.
-        print_ = known if told is call else fingerprint(call.tool, call.arguments, self._key)
+    def begin(self, call: ToolCall, print_: str = "") -> Ticket:
+        """Note that a call begins. ``print_`` is its fingerprint where :meth:`told_apart` gave it already."""
+        print_ = print_ or fingerprint(call.tool, call.arguments, self._key)
         now = self._clock()
         with self._lock:
             conversation = self._conversation(call.conversation)
             if (call.conversation, call.call_id) in self._finished:
-                return Begun(call, None, now)
-            return Begun(call, conversation.tracker.begin(call, print_), now)
+                return Ticket(call, print_, at=now)
+            return conversation.tracker.begin(call, print_, now)
 
-    def finish(self, begun: Begun, reply: Reply) -> Lesson:
+    def finish(self, ticket: Ticket, reply: Reply) -> Learned:
         """Take in what came of a call: name it, give credit, note values, hand it to the writer."""
-        call, now = begun.call, self._clock()
+        call, now = ticket.call, self._clock()
         shape = self._shapes.profile(call.tool) if self._shapes is not None else None
         outcome = outcome_of(call, reply.result, reply.error, self._map, now=now, shape=shape)
-        ticket = begun.ticket
-        if ticket is None:
-            return Lesson(outcome, self.incident_for(call))
         with self._lock:
             conversation = self._conversation(call.conversation)
-            # Two watchers of one call: the first to finish teaches.
-            if (call.conversation, call.call_id) in self._finished:
-                return Lesson(outcome, self.incident_for(call))
+            # A replay teaches nothing; of two watchers of one call the first to finish teaches.
+            if not ticket.sequence or (call.conversation, call.call_id) in self._finished:
+                return Learned(
+                    outcome, incident=conversation.tracker.incident_of(ticket.fingerprint, call.tool)
+                )
             self._finished.add(call.conversation, call.call_id)
-            observation = conversation.tracker.finish(
-                ticket, outcome, at=now, latency_s=now - begun.started_at, result=reply.result
+            learned = conversation.tracker.finish(
+                ticket, outcome, at=now, latency_s=now - ticket.at, result=reply.result
             )
-            self._credit.give(observation.attempts, now)
+            self._credit.give(learned.attempts, now)
             if outcome.kind is ErrorKind.FACTUAL_ERROR:
                 conversation.reads.doubt(call.tool)
             self._health.record(call.tool, outcome.ok, now)
-            if outcome.ok and self._map.tools:
-                conversation.facts.note(call.tool, call.arguments, reply.result)
-                if call.effect is Effect.WRITE:
-                    conversation.reads.forget()
-                self._remember_read(conversation, begun, reply.result)
-            learned = (
-                self._shapes.learn(call.tool, reply.result) if self._shapes is not None and outcome.ok else ()
-            )
+            shapes: tuple[ShapeRow, ...] = ()
+            if outcome.ok:
+                if self._map.tools:
+                    self._note_values(conversation, call, reply.result)
+                if self._shapes is not None:
+                    shapes = self._shapes.learn(call.tool, reply.result)
             # Under the lock, so that events are written in the order in which they were learned.
-            self._emit(self._event(begun, ticket, outcome, observation, now, learned))
-            return Lesson(outcome, observation.incident or _unsettled(conversation.tracker, observation))
+            self._emit(self._event(ticket, learned, now, shapes))
+            return learned
 
-    def _event(
-        self,
-        begun: Begun,
-        ticket: Ticket,
-        outcome: Outcome,
-        observation: Observation,
-        now: float,
-        shapes: tuple[ShapeRow, ...],
-    ) -> CallEvent:
-        changed = (observation.incident,) if observation.incident is not None else ()
+    def _note_values(self, conversation: _ConversationState, call: ToolCall, result: Any) -> None:
+        """Note what a good result says: values for other calls, and what a second source could confirm."""
+        conversation.facts.note(call.tool, call.arguments, result)
+        if call.effect is Effect.WRITE:
+            conversation.reads.forget()
+        entry = self._map.tools.get(call.tool)
+        if entry is not None and entry.cross_check is not None:
+            conversation.reads.keep(call, result, self.digest)
+
+    def _event(self, ticket: Ticket, learned: Learned, now: float, shapes: tuple[ShapeRow, ...]) -> CallEvent:
+        failed = (learned.incident,) if learned.incident is not None and not learned.outcome.ok else ()
         arguments = None
         if self._store_arguments:
-            arguments = redact(bounded_json(begun.call.arguments, _ARGUMENTS_LIMIT), _ARGUMENTS_LIMIT)
+            arguments = redact(bounded_json(ticket.call.arguments, _ARGUMENTS_LIMIT), _ARGUMENTS_LIMIT)
         return CallEvent(
-            call=begun.call,
+            call=ticket.call,
             fingerprint=ticket.fingerprint,
-            outcome=outcome,
+            outcome=learned.outcome,
             ended_at=now,
-            latency_s=now - begun.started_at,
+            latency_s=now - ticket.at,
             arguments=arguments,
-            attempts=observation.attempts,
-            incidents=(*changed, *observation.closed),
+            attempts=learned.attempts,
+            incidents=(*failed, *learned.closed),
             shapes=shapes,
         )
 
@@ -241,11 +217,6 @@ class Ledger:
 
     # -- second sources ---------------------------------------------------------------------------------------------
 
-    def _remember_read(self, conversation: _ConversationState, begun: Begun, result: Any) -> None:
-        entry = self._map.tools.get(begun.call.tool)
-        if entry is not None and entry.cross_check is not None:
-            conversation.reads.keep(begun.call, result, self.digest)
-
     def unconfirmed_reads(self, call: ToolCall) -> tuple[SeenRead, ...]:
         """Return the reads whose values a call uses and that no second source has confirmed, newest first."""
         with self._lock:
@@ -308,9 +279,3 @@ class Ledger:
         """Turn attempts that had counted as successes into failures."""
         with self._lock:
             self._credit.turn(attempts)
-
-
-def _unsettled(tracker: ConversationTracker, observation: Observation) -> Incident | None:
-    """Return the open incident that a successful verifying read was about."""
-    checked = (a.incident_id for a in observation.attempts if a.key.action is Action.VERIFY)
-    return next((incident for i in checked if (incident := tracker.incident(i)) is not None), None)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from btm.learning.relations import StandIn
-from btm.learning.tracker import PATIENCE, ConversationTracker, Observation, Ticket
+from btm.learning.tracker import PATIENCE, ConversationTracker, Learned, Ticket
 from btm.model import SUCCESS, Action, Attempt, Effect, ErrorKind, Incident, IncidentState, Outcome, ToolCall
 
 
@@ -76,7 +76,7 @@ class Talk:
 
     def end(
         self, ticket: Ticket, kind: str = "", result: Any = None, ambiguous: bool | None = None
-    ) -> Observation:
+    ) -> Learned:
         self.time += 1
         outcome = SUCCESS
         if kind:
@@ -89,7 +89,7 @@ class Talk:
 
     def __call__(
         self, words: str, kind: str = "", result: Any = None, ambiguous: bool | None = None
-    ) -> Observation:
+    ) -> Learned:
         return self.end(self.begin(words), kind, result, ambiguous)
 
     @property
@@ -113,7 +113,7 @@ def talk() -> Talk:
 
 
 def test_a_success_without_an_incident_teaches_nothing(talk: Talk) -> None:
-    assert talk("get_order 1") == Observation()
+    assert talk("get_order 1") == Learned(SUCCESS)
 
 
 def test_the_same_call_again_is_a_retry(talk: Talk) -> None:

@@ -12,10 +12,10 @@ from langchain_core.callbacks import BaseCallbackHandler
 
 from btm.adapters.langchain.results import view
 from btm.adapters.langchain.run_context import handled_already, nested, task_in
+from btm.learning.tracker import Ticket
 from btm.memory import ToolMemory
 from btm.model import ToolCall
 from btm.runtime.drivers import is_control_flow
-from btm.runtime.state import Begun
 from btm.support.call_ids import Turn
 
 _MAX_RUNS = 10_000
@@ -32,7 +32,7 @@ class BTMCallbackHandler(BaseCallbackHandler):
 
     def __init__(self, memory: ToolMemory) -> None:
         self.memory = memory
-        self._begun: OrderedDict[UUID, Begun] = OrderedDict()
+        self._begun: OrderedDict[UUID, Ticket] = OrderedDict()
         self._roots: OrderedDict[UUID, UUID] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -94,11 +94,11 @@ class BTMCallbackHandler(BaseCallbackHandler):
             self._conversation(metadata, parent_run_id, run_id),
             call_id or str(run_id),
         )
-        begun = self.memory.begin(call, turn=Turn(task))
-        if begun is None:
+        ticket = self.memory.begin(call, turn=Turn(task))
+        if ticket is None:
             return
         with self._lock:
-            self._begun[run_id] = begun
+            self._begun[run_id] = ticket
             while len(self._begun) > _MAX_RUNS:
                 self._begun.popitem(last=False)
 
@@ -114,16 +114,16 @@ class BTMCallbackHandler(BaseCallbackHandler):
     def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:  # noqa: ARG002
         """Learn from what a tool gave."""
         with self._lock:
-            begun = self._begun.pop(run_id, None)
-        if begun is not None:
-            self.memory.finish(begun, result=view(output))
+            ticket = self._begun.pop(run_id, None)
+        if ticket is not None:
+            self.memory.finish(ticket, result=view(output))
 
     def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:  # noqa: ARG002
         """Learn from what a tool raised; interrupts, cancellations and the like teach nothing."""
         with self._lock:
-            begun = self._begun.pop(run_id, None)
-        if begun is not None and isinstance(error, Exception) and not is_control_flow(error):
-            self.memory.finish(begun, error=error)
+            ticket = self._begun.pop(run_id, None)
+        if ticket is not None and isinstance(error, Exception) and not is_control_flow(error):
+            self.memory.finish(ticket, error=error)
 
 
 def _run_name(root: UUID) -> str:
