@@ -6,10 +6,11 @@ Adapters turn their messages into entries; the questions below are then asked on
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from btm.support.call_ids import Turn
 
+M = TypeVar("M")
 Role = Literal["system", "user", "assistant", "tool"]
 
 
@@ -37,20 +38,46 @@ class AnsweredCall(NamedTuple):
     turn: str = ""
 
 
-def turn_of(entries: Sequence[OutlinedMessage], call_id: str) -> Turn:
-    """Return which assistant's message asked for a call: the latest with its id, by its place."""
-    asking = [n for n, entry in enumerate(entries) if any(asked.call_id == call_id for asked in entry.calls)]
-    return Turn(f"#{asking[-1]}", repeats=len(asking) > 1) if asking else Turn()
+def asks(entry: OutlinedMessage, call_id: str) -> str | None:
+    """Return ``""`` for an outlined message that asks for a call, None for any other (outlines hold no ids)."""
+    return "" if any(asked.call_id == call_id for asked in entry.calls) else None
 
 
-def last_answers(entries: Sequence[OutlinedMessage]) -> tuple[AnsweredCall, ...]:
-    """Return whose results the tool messages that end the conversation are, in order; none if it ends otherwise."""
+def answers(entry: OutlinedMessage) -> str | None:
+    """Return the id of the call whose result an outlined message carries, None for any other message."""
+    return entry.answers if entry.role == "tool" else None
+
+
+def turn_of(messages: Sequence[M], call_id: str, asks: Callable[[M, str], str | None]) -> Turn:
+    """Return which message asked for a call: the latest that did, by its own id or its place.
+
+    ``asks`` gives the id of a message that asks for the call (``""``: it has none), and None for any other message.
+    """
+    name = ""
+    for place in range(len(messages) - 1, -1, -1):
+        own_id = asks(messages[place], call_id)
+        if own_id is not None:
+            if name:
+                return Turn(name, repeats=True)
+            name = own_id or f"#{place}"
+    return Turn(name)
+
+
+def last_answers(
+    messages: Sequence[M], asks: Callable[[M, str], str | None], answers: Callable[[M], str | None]
+) -> tuple[AnsweredCall, ...]:
+    """Return whose results the tool messages that end the conversation are, in order; none if it ends otherwise.
+
+    ``answers`` gives the id of the call whose result a message carries, and None for any other message. Which message
+    asked is told where an earlier one used the same id too.
+    """
     found: list[AnsweredCall] = []
-    for entry in reversed(entries):
-        if entry.role != "tool":
+    for message in reversed(messages):
+        call_id = answers(message)
+        if call_id is None:
             break
-        turn = turn_of(entries, entry.answers)
-        found.append(AnsweredCall(entry.answers, turn.name if turn.repeats else ""))
+        turn = turn_of(messages, call_id, asks)
+        found.append(AnsweredCall(call_id, turn.name if turn.repeats else ""))
     return tuple(reversed(found))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from btm.adapters.outline import AnsweredCall, OutlinedMessage, last_answers, turn_of
+from btm.adapters.outline import AnsweredCall, OutlinedMessage, answers, asks, last_answers, turn_of
 from btm.support.call_ids import NO_TURN, Turn
 
 
@@ -33,19 +33,19 @@ class LoopPosition:
             self._turns[len(entries)] += 1
         self._entries = entries
         # What was made since the request before is no other message's, wherever it now stands.
-        answers = tuple(
+        found = tuple(
             AnsweredCall(answer.call_id) if answer.call_id in self._made else answer
-            for answer in last_answers(entries)
+            for answer in last_answers(entries, asks, answers)
         )
         self._made = set()
-        return answers
+        return found
 
     def turn(self, call_id: str) -> Turn:
         """Return which message asks for a call that is made now."""
         self._made.add(call_id)
         if self._entries is None or not call_id:
             return NO_TURN
-        before = turn_of(self._entries, call_id)
+        before = turn_of(self._entries, call_id, asks)
         if self._entries and any(asked.call_id == call_id for asked in self._entries[-1].calls):
             return before  # the message that asks was among them
         if not before.name:

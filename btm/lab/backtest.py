@@ -18,14 +18,13 @@ from btm.learning.posterior import Evidence, Priors, pooled
 from btm.learning.priors import fit_priors
 from btm.learning.tracker import ConversationTracker
 from btm.logs.conversation import NO_RESULT, Conversation, Skipped
-from btm.logs.listening import Listener, Told
+from btm.logs.listening import Listener, Told, retold
 from btm.model import Action, Attempt, ErrorKind, Incident
 from btm.planning.options import MapRelations, options_for
 from btm.planning.plan import RecoveryPlan
 from btm.planning.planner import Planner
 from btm.planning.policy import Policies
 from btm.runtime.known_values import Facts
-from btm.support.untrusted import fingerprint
 
 
 class Choice(NamedTuple):
@@ -71,24 +70,15 @@ class Adviser:
         facts = Facts()
         open_plans: dict[str, RecoveryPlan] = {}
         found: list[Choice] = []
-        for turn in told.turns:
-            begun = [
-                (tracker.begin(call, fingerprint(call.tool, call.arguments)), outcome, recorded)
-                for call, outcome, recorded in turn
-            ]
-            for ticket, outcome, recorded in begun:
-                call = ticket.call
-                observation = tracker.finish(ticket, outcome, at=call.at, result=recorded.result)
-                for attempt in observation.attempts:
-                    plan = open_plans.pop(attempt.incident_id, None)
-                    if plan is not None:
-                        found.append(_choice(plan, attempt))
-                if outcome.ok and recorded.result is not NO_RESULT:
-                    facts.note(call.tool, call.arguments, recorded.result)
-                if observation.incident is not None and not outcome.ok:
-                    open_plans[observation.incident.incident_id] = self._plan(
-                        observation.incident, facts.known
-                    )
+        for (call, outcome, recorded), learned, _ in retold(tracker, told.turns):
+            for attempt in learned.attempts:
+                plan = open_plans.pop(attempt.incident_id, None)
+                if plan is not None:
+                    found.append(_choice(plan, attempt))
+            if outcome.ok and recorded.result is not NO_RESULT:
+                facts.note(call.tool, call.arguments, recorded.result)
+            if learned.incident is not None and not outcome.ok:
+                open_plans[learned.incident.incident_id] = self._plan(learned.incident, facts.known)
         return [*found, *(_choice(plan, None) for plan in open_plans.values())]
 
     def _plan(self, incident: Incident, known: Mapping[str, object]) -> RecoveryPlan:

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from btm.classify.frameworks import ToolResult
 from btm.fallback import FallbackMap
-from btm.learning.tracker import ConversationTracker
+from btm.learning.tracker import ConversationTracker, Learned
 from btm.logs.conversation import NO_RESULT, Conversation, RecordedCall
 from btm.logs.eventlog import NAME as EVENTS
 from btm.logs.turns import made_call
 from btm.model import SUCCESS, Attempt, Effect, Incident, Outcome, ToolCall
 from btm.planning.options import MapRelations
 from btm.runtime.outcomes import outcome_of
+from btm.support.call_ids import name_beside
 from btm.support.effects import guess_effect
 from btm.support.untrusted import canonical, fingerprint
 
@@ -149,35 +150,46 @@ class Listener:
         attempts: list[Attempt] = []
         closed: list[Incident] = []
         at = self._now
-        for turn in turns:
-            if not tracker.open_incidents and all(outcome.kind is None for _, outcome, _ in turn):
-                continue  # nothing is open that these could be attempts on, and nothing opens
-            begun = [
-                (tracker.begin(call, fingerprint(call.tool, call.arguments)), outcome, recorded)
-                for call, outcome, recorded in turn
-            ]
-            for ticket, outcome, recorded in begun:
-                begun_at = ticket.call.at
-                # A call counts from when it ended.
-                at = max(begun_at, min(begun_at + (recorded.latency_s or 0.0), self._latest))
-                observation = tracker.finish(
-                    ticket, outcome, at=at, latency_s=recorded.latency_s, result=recorded.result
-                )
-                attempts += observation.attempts
-                closed += observation.closed
+        for _, learned, at in retold(tracker, turns, self._latest):  # noqa: B007 - the last one's end ends the rest
+            attempts += learned.attempts
+            closed += learned.closed
         closed += tracker.end(at)
         return tuple(attempts), tuple(closed)
 
 
-def _is_replay(call: ToolCall, earlier: list[ToolCall]) -> bool:
-    """Whether this call was told before: a resumed or replayed call with the same id counts once.
+def retold(
+    tracker: ConversationTracker, turns: Iterable[tuple[Heard, ...]], latest: float = math.inf
+) -> Iterator[tuple[Heard, Learned, float]]:
+    """Tell a tracker of recorded turns; yield each call with what it taught and when it ended.
 
-    ``earlier`` are the other calls with its id, to which it is added: some logs number the calls of every turn from 0,
-    so the same id with other arguments is another call.
+    The calls of one turn were made in parallel: all begin before the first ends. No end is later than ``latest``.
     """
-    for other in earlier:
-        if other.tool == call.tool and other.arguments == call.arguments:
-            return True
+    for turn in turns:
+        # Where nothing is open that these could be attempts on, and nothing opens, there is nothing to tell.
+        quiet = not tracker.open_incidents and all(outcome.kind is None for _, outcome, _ in turn)
+        begun = [
+            None if quiet else tracker.begin(call, fingerprint(call.tool, call.arguments), call.at)
+            for call, _, _ in turn
+        ]
+        for ticket, heard in zip(begun, turn, strict=True):
+            call, outcome, recorded = heard
+            # A call counts from when it ended.
+            at = max(call.at, min(call.at + (recorded.latency_s or 0.0), latest))
+            learned = Learned(outcome)
+            if ticket is not None:
+                learned = tracker.finish(
+                    ticket, outcome, at=at, latency_s=recorded.latency_s, result=recorded.result
+                )
+            yield heard, learned, at
+
+
+def _is_replay(call: ToolCall, earlier: list[ToolCall]) -> bool:
+    """Whether this call was told before; ``earlier`` are the other calls with its id, to which it is added."""
+    if earlier:
+        own = fingerprint(call.tool, call.arguments)
+        for other in earlier:
+            if name_beside(call.call_id, own, fingerprint(other.tool, other.arguments)) == call.call_id:
+                return True
     earlier.append(call)
     return False
 

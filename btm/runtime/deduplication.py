@@ -15,16 +15,16 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from btm.support.call_ids import NO_TURN, Turn, other_name
+from btm.support.call_ids import NO_TURN, Turn, name_beside
 
 MAX_FINISHED = 65_536
 """Calls that are remembered; beyond them the oldest are forgotten."""
 
 
-_Known = tuple[int, str, bool]
-"""Of the call that has a name: the hash of its fingerprint, the turn that asked, whether it is finished."""
+_Known = tuple[str, str, bool]
+"""Of the call that has a name: its fingerprint, the turn that asked, whether it is finished."""
 
-_FINISHED: _Known = (0, "", True)
+_FINISHED: _Known = ("", "", True)
 
 
 class Finished:
@@ -41,15 +41,14 @@ class Finished:
             known = self._known.get((conversation, call_id))
             if turn.repeats or (known is not None and known[1] not in ("", asked_by)):
                 name = f"{call_id}@{asked_by}"
-        place, mark = (conversation, name), hash(fingerprint)
+        place = conversation, name
         known = self._known.get(place)
         if known is None:
-            self._keep(place, (mark, asked_by, False))
-        elif known[0] != mark:
-            return other_name(name, fingerprint)
-        elif asked_by and not known[1]:
-            self._known[place] = (mark, asked_by, known[2])
-        return name
+            self._keep(place, (fingerprint, asked_by, False))
+            return name
+        if asked_by and not known[1] and known[0] == fingerprint:
+            self._known[place] = (fingerprint, asked_by, known[2])
+        return name_beside(name, fingerprint, known[0])
 
     def add(self, conversation: str, call_id: str) -> None:
         """Note that a call was taken in."""

@@ -11,7 +11,7 @@ from btm.store import CallEvent
 from btm.store import schema as t
 from btm.store.database import insert_into
 from btm.store.rows import call_row, name
-from btm.support.call_ids import other_name
+from btm.support.call_ids import name_beside
 
 
 def insert_calls(
@@ -67,8 +67,9 @@ def _renamed(calls: dict[int, CallEvent], taken: dict[tuple[str, str], str]) -> 
     found: dict[int, CallEvent] = {}
     for number, item in calls.items():
         call = item.call
-        if taken[name(call.conversation), name(call.call_id)] != item.fingerprint:
-            call_id = other_name(call.call_id, item.fingerprint)
+        taken_by = taken[name(call.conversation), name(call.call_id)]
+        call_id = name_beside(call.call_id, item.fingerprint, taken_by)
+        if call_id != call.call_id:
             attempts = tuple(replace(a, call_id=call_id) for a in item.attempts)
             found[number] = item._replace(call=replace(call, call_id=call_id), attempts=attempts)
     return found

@@ -29,9 +29,13 @@ class Turn(NamedTuple):
 NO_TURN = Turn()
 
 
-def other_name(name: str, fingerprint: str) -> str:
-    """Return the name of a call whose id another call has: one of another tool, or with other arguments."""
-    return f"{name}~{fingerprint[:12]}"
+def name_beside(name: str, fingerprint: str, taken_by: str) -> str:
+    """Return the name of a call that comes with an id which another one has; ``taken_by`` is that one's fingerprint.
+
+    The one rule for memory, store and logs: the same tool with the same arguments is a replay, which keeps the name and
+    teaches nothing; anything else is another call, whose own name is the same in every run.
+    """
+    return name if fingerprint == taken_by else f"{name}~{fingerprint[:12]}"
 
 
 _conversation: contextvars.ContextVar[str] = contextvars.ContextVar("btm_conversation", default="")

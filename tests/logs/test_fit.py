@@ -113,6 +113,11 @@ def test_ids_that_start_anew_in_every_turn_are_not_taken_for_replays() -> None:
     assert learned(conversation(*turns)).calls == 3
 
 
+def test_an_id_that_comes_again_with_true_where_one_was_is_another_call() -> None:
+    calls = [recorded(1, "get_order", "Error: timed out", full=full) for full in (1, True, 1)]
+    assert learned(conversation(*((call,) for call in calls))).calls == 2
+
+
 def test_a_conversation_counts_once_whatever_its_file_is_called() -> None:
     again = STORY._replace(source="copy:1")
     done = learned(STORY, again)

@@ -36,41 +36,26 @@ def messages_of(state: Any) -> Sequence[BaseMessage]:
 
 def turn_of(messages: Sequence[BaseMessage], call_id: str) -> Turn:
     """Return which assistant's message asked for a call: the latest with its id, by its own id or its place."""
-    name = ""
-    for place in range(len(messages) - 1, -1, -1):
-        message = messages[place]
-        if isinstance(message, AIMessage) and _asks(message, call_id):
-            if name:
-                return Turn(name, repeats=True)
-            name = message.id or f"#{place}"
-    return Turn(name)
-
-
-def _asks(message: AIMessage, call_id: str) -> bool:
-    return any(
-        call["id"] == call_id for calls in (message.tool_calls, message.invalid_tool_calls) for call in calls
-    )
+    return outlined.turn_of(messages, call_id, _asks)
 
 
 def last_answers(messages: Sequence[BaseMessage]) -> tuple[AnsweredCall, ...]:
-    """Return whose results the tool messages that end the list are, in order.
-
-    Which message asked is told where an earlier one used the same id too.
-    """
-    found: list[AnsweredCall] = []
-    for message in _last_results(messages):
-        turn = turn_of(messages, message.tool_call_id)
-        found.append(AnsweredCall(message.tool_call_id, turn.name if turn.repeats else ""))
-    return tuple(found)
+    """Return whose results the tool messages that end the list are; see :func:`btm.adapters.outline.last_answers`."""
+    return outlined.last_answers(messages, _asks, _answers)
 
 
-def _last_results(messages: Sequence[BaseMessage]) -> list[ToolMessage]:
-    found: list[ToolMessage] = []
-    for message in reversed(messages):
-        if not isinstance(message, ToolMessage):
-            break
-        found.append(message)
-    return found[::-1]
+def _asks(message: BaseMessage, call_id: str) -> str | None:
+    if not isinstance(message, AIMessage):
+        return None
+    for calls in (message.tool_calls, message.invalid_tool_calls):
+        for call in calls:
+            if call["id"] == call_id:
+                return message.id or ""
+    return None
+
+
+def _answers(message: BaseMessage) -> str | None:
+    return message.tool_call_id if isinstance(message, ToolMessage) else None
 
 
 def request(messages: Sequence[BaseMessage]) -> str:
@@ -131,7 +116,7 @@ def model_names(model: object) -> list[str]:
 def with_told_results(messages: Sequence[AnyMessage], told: Mapping[AnsweredCall, str]) -> list[AnyMessage]:
     """Return the messages with texts at the end of the tool results that end the list."""
     texts = {answer.call_id: text for answer, text in told.items()}
-    first = len(messages) - len(_last_results(messages))
+    first = next((n for n in range(len(messages), 0, -1) if _answers(messages[n - 1]) is None), 0)
     return [
         with_text(m, texts[m.tool_call_id])
         if place >= first and isinstance(m, ToolMessage) and m.tool_call_id in texts
