@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
 
 from btm.adapters.langchain.injection import require_sync
-from btm.adapters.langchain.results import Address, Exchange, answer
-from btm.adapters.langchain.run_context import conversation_of, enter, leave, task_of
+from btm.adapters.langchain.results import Address
+from btm.adapters.langchain.run_context import conversation_of, task_of
 from btm.adapters.langchain.sync_in_thread import detached
-from btm.adapters.langchain.tool_proxy_call import late_answer
+from btm.adapters.langchain.tool_call import KitCall
 from btm.adapters.langchain.transcript import messages_of, outline, turn_of
 from btm.adapters.outline import asked_since_request
-from btm.adapters.wording import error_text, late_text
 from btm.model import ToolCall
 from btm.planning.context import call_text
-from btm.runtime.drivers import Handled, Reply
-from btm.runtime.timeouts import Limits
+from btm.runtime.drivers import Handled
 from btm.support.call_ids import Turn
 from btm.support.failsafe import safely
 
@@ -30,18 +28,13 @@ if TYPE_CHECKING:
     from btm.adapters.langchain.middleware import BTMMiddleware
 
 
-@dataclass
-class ToolStep:
-    """A call through btm. ``tools`` are all that the agent has, for act mode. ``turn`` is the message that asked."""
+@dataclass(kw_only=True)
+class ToolStep(KitCall):
+    """A call through btm. ``tools`` are all that the agent has, for act mode."""
 
     middleware: BTMMiddleware
     request: ToolCallRequest
-    call: ToolCall
-    to: Address
     tools: Mapping[str, BaseTool]
-    task: str
-    turn: Turn
-    exchange: Exchange = field(default_factory=Exchange)
 
     @classmethod
     def of(cls, middleware: BTMMiddleware, request: ToolCallRequest) -> ToolStep:
@@ -53,17 +46,18 @@ class ToolStep:
         task = task_of(config)
         turn = turn_of(messages_of(request.state), call_id)
         tries = middleware.tries.before(conversation, call_id, runtime)
-        call = ToolCall(
-            name,
-            asked["args"],
-            middleware.effect(name),
-            conversation,
-            # A retry further out sends the same call again: a try of its own. (A resumed run does not come here.)
-            f"{call_id}~again{tries}" if tries else call_id,
+        # A retry further out sends the same call again: a try of its own. (A resumed run does not come here.)
+        own_id = f"{call_id}~again{tries}" if tries else call_id
+        return cls(
+            kit=middleware,
+            call=ToolCall(name, asked["args"], middleware.effect(name), conversation, own_id),
+            to=Address(name, call_id),
+            task=task,
+            turn=turn if turn.name else Turn(task),
+            middleware=middleware,
+            request=request,
+            tools=middleware.toolbox(getattr(runtime, "tools", None) or ()),
         )
-        tools = middleware.toolbox(getattr(runtime, "tools", None) or ())
-        turn = turn if turn.name else Turn(task)
-        return cls(middleware, request, call, Address(name, call_id), tools, task, turn)
 
     def run(self, handler: Callable[[ToolCallRequest], Any]) -> Any:
         """Make the call."""
@@ -72,25 +66,13 @@ class ToolStep:
             return over
         if self.request.tool is not None:
             require_sync(self.request.tool)
-
-        def invoke(tool: str, arguments: Mapping[str, Any]) -> Any:
-            return self.exchange.show(handler(self._for(tool, arguments)))
-
-        memory = self.middleware.memory
-        token = enter(memory, self.to.call_id, self.task)
-        try:
-            limited = self._limits.over(invoke) if self.middleware.timeouts.any else invoke
-            handled = memory.call(self.call, limited, available=self.tools, turn=self.turn)
-        finally:
-            leave(token)
-        return self._answer(handled)
+        return self.make(lambda tool, given: self.exchange.show(handler(self._for(tool, given))), self.tools)
 
     async def arun(self, handler: Callable[[ToolCallRequest], Awaitable[Any]]) -> Any:
         """Make the call, awaited."""
         over = safely(self._over_budget)
         if over is not None:
             return over
-
         timeouts = self.middleware.timeouts
 
         async def invoke(tool: str, arguments: Mapping[str, Any]) -> Any:
@@ -99,14 +81,7 @@ class ToolStep:
                 request = request.override(tool=detached(request.tool))
             return self.exchange.show(await handler(request))
 
-        memory = self.middleware.memory
-        token = enter(memory, self.to.call_id, self.task)
-        try:
-            limited = self._limits.over_async(invoke) if timeouts.any else invoke
-            handled = await memory.acall(self.call, limited, available=self.tools, turn=self.turn)
-        finally:
-            leave(token)
-        return self._answer(handled)
+        return await self.amake(invoke, self.tools)
 
     def _for(self, tool: str, arguments: Mapping[str, Any]) -> ToolCallRequest:
         """Return the request for a tool: name and tool together, so that the tool node injects what it wants."""
@@ -117,14 +92,6 @@ class ToolStep:
         other = self.request.tool_call.copy()
         other["name"], other["args"] = tool, dict(arguments)
         return self.request.override(tool_call=other, tool=self.tools[tool])
-
-    @property
-    def _limits(self) -> Limits:
-        return Limits(self.middleware.timeouts.seconds, self.middleware.effect, self._late)
-
-    def _late(self, tool: str, _: Mapping[str, Any], reply: Reply) -> None:
-        text = error_text(reply.error) if reply.error is not None else late_answer(reply.result)
-        self.middleware.notes.add_late(self.call.conversation, late_text(tool, text))
 
     def _over_budget(self) -> ToolMessage | None:
         """Refuse a call that goes beyond the budget, where calls may be refused."""
@@ -143,12 +110,9 @@ class ToolStep:
             content=text, name=self.to.tool, tool_call_id=self.to.call_id or "", status="error"
         )
 
-    def _answer(self, handled: Handled) -> Any:
-        middleware, call_id = self.middleware, self.to.call_id or ""
-        middleware.notes.keep(handled, call_id, self.turn.name)
-        if handled.outcome.ok and len(handled.trail) == 1:  # what the tool gave is the answer
-            return self.exchange.original(handled)
+    def note(self, handled: Handled) -> None:
+        """Keep the context for the model's next turn, and whether a retry further out may send the call again."""
+        call_id = self.to.call_id or ""
+        self.middleware.notes.keep(handled, call_id, self.turn.name)
         if not handled.outcome.ok:
-            middleware.tries.failed(self.call.conversation, call_id, self.request.runtime)
-        raises = middleware.raises or not middleware.memory.mode.advises
-        return answer(handled, self.exchange, self.to, raises=raises)
+            self.middleware.tries.failed(self.call.conversation, call_id, self.request.runtime)

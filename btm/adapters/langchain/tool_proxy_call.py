@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.tools import BaseTool
 
-from btm.adapters.langchain.results import Address, Exchange, answer, view
-from btm.adapters.langchain.run_context import conversation_of, enter, handled_already, leave, task_of
-from btm.adapters.wording import error_text, late_text, result_text
+from btm.adapters.langchain.results import Address
+from btm.adapters.langchain.run_context import conversation_of, handled_already, task_of
+from btm.adapters.langchain.tool_call import KitCall
 from btm.model import ToolCall
 from btm.runtime.drivers import Handled, Reply
-from btm.runtime.timeouts import Limits
 from btm.support.call_ids import Turn
 from btm.support.failsafe import safely
-from btm.support.untrusted import text_of
 
 if TYPE_CHECKING:
     from btm.adapters.langchain.tool_proxy import Binding
@@ -28,20 +26,16 @@ AsyncRunner = Callable[[Any, Any, tuple[Any, ...], Mapping[str, Any]], Awaitable
 _ONCE = ("run_id", "run_name")
 
 
-@dataclass
-class Visit:
+@dataclass(kw_only=True)
+class Visit(KitCall):
     """A call through btm. ``injected`` are the arguments that the framework handed in, kept for substitutes."""
 
     tool: BaseTool
     binding: Binding
-    call: ToolCall
-    to: Address
     given: Any
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     injected: Mapping[str, Any]
-    task: str = ""
-    exchange: Exchange = field(default_factory=Exchange)
     runs: int = 0
 
     @classmethod
@@ -82,43 +76,39 @@ class Visit:
             arguments = {k: v for k, v in given.items() if k not in injected}
         conversation = conversation_of(binding.memory, kwargs.get("config"))
         call = ToolCall(tool.name, arguments, binding.effect(tool.name), conversation, call_id or "")
-        return cls(tool, binding, call, Address(tool.name, call_id), given, args, kwargs, handed, task)
+        return cls(
+            kit=binding,
+            call=call,
+            to=Address(tool.name, call_id),
+            task=task,
+            turn=Turn(task),
+            tool=tool,
+            binding=binding,
+            given=given,
+            args=args,
+            kwargs=kwargs,
+            injected=handed,
+        )
 
     def run(self, runner: Runner) -> Any:
         """Make the call."""
-        memory = self.binding.memory
 
         def invoke(name: str, arguments: Mapping[str, Any]) -> Any:
             tool, given, kwargs = self._attempt(name, arguments)
-            return self._shown(runner(tool, given, self.args, kwargs))
+            reply = runner(tool, given, self.args, kwargs)
+            return self.exchange.show(reply.result, reply.error)
 
-        token = enter(memory, self.to.call_id, self.task)
-        try:
-            limited = self._limits.over(invoke) if self.binding.timeouts.any else invoke
-            handled = memory.call(self.call, limited, available=self._available(), turn=Turn(self.task))
-        finally:
-            leave(token)
-        return self._answer(handled)
+        return self.make(invoke, self.binding.available(self.injected))
 
     async def arun(self, runner: AsyncRunner) -> Any:
         """Make the call, awaited."""
-        memory = self.binding.memory
 
         async def invoke(name: str, arguments: Mapping[str, Any]) -> Any:
             tool, given, kwargs = self._attempt(name, arguments)
-            return self._shown(await runner(tool, given, self.args, kwargs))
+            reply = await runner(tool, given, self.args, kwargs)
+            return self.exchange.show(reply.result, reply.error)
 
-        token = enter(memory, self.to.call_id, self.task)
-        try:
-            limited = self._limits.over_async(invoke) if self.binding.timeouts.any else invoke
-            available = self._available()
-            handled = await memory.acall(self.call, limited, available=available, turn=Turn(self.task))
-        finally:
-            leave(token)
-        return self._answer(handled)
-
-    def _available(self) -> Collection[str]:
-        return self.binding.available(self.injected)
+        return await self.amake(invoke, self.binding.available(self.injected))
 
     def _attempt(self, name: str, arguments: Mapping[str, Any]) -> tuple[BaseTool, Any, Mapping[str, Any]]:
         """Return the tool to run, with its input and options."""
@@ -133,31 +123,8 @@ class Visit:
         handed = {k: v for k, v in self.injected.items() if k in needed}
         return tool, {**arguments, **handed}, kwargs
 
-    def _shown(self, reply: Reply) -> Any:
-        return self.exchange.show(reply.result, reply.error)
-
-    @property
-    def _limits(self) -> Limits:
-        return Limits(self.binding.timeouts.seconds, self.binding.effect, self._late)
-
-    def _late(self, tool: str, _: Mapping[str, Any], reply: Reply) -> None:
-        text = error_text(reply.error) if reply.error is not None else late_answer(reply.result)
-        self.binding.notes.add_late(self.call.conversation, late_text(tool, text))
-
-    def _answer(self, handled: Handled) -> Any:
-        if handled.outcome.ok and len(handled.trail) == 1:  # what the tool gave is the answer
-            return self.exchange.original(handled)
-        memory = self.binding.memory
-        tell: tuple[str, ...] = ()
-        if handled.context is not None:
-            late = self.binding.notes.take_late(self.call.conversation)
-            tell = (handled.context.text, *late)
-        raises = self.binding.raises or not memory.mode.advises
-        return answer(handled, self.exchange, self.to, raises=raises, tell=tell)
-
-
-def late_answer(result: Any) -> str:
-    """Return what a late result says, as text."""
-    shown = view(result)
-    content = getattr(shown, "content", shown)
-    return text_of(content if isinstance(content, str) else result_text(content))
+    def tell(self, handled: Handled) -> tuple[str, ...]:
+        """Return the context and what came too late: nobody else tells the model."""
+        if handled.context is None:
+            return ()
+        return (handled.context.text, *self.binding.notes.take_late(self.call.conversation))
