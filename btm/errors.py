@@ -73,6 +73,10 @@ class TemplateError(BTMError):
     """An expression or template of an authored file failed while it ran, or used an undefined name."""
 
 
+class UndefinedResultError(TemplateError):
+    """An expression ran, and what it asks for is not there: it finds nothing."""
+
+
 class TraceError(BTMError):
     """A log cannot be read; the text names the file and, where there is one, the line."""
 

@@ -20,7 +20,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from btm.authored import expression_filters as bounded
 from btm.authored.expression_syntax import narrow
-from btm.errors import TemplateError
+from btm.errors import TemplateError, UndefinedResultError
 
 MAX_SOURCE = 4_000
 
@@ -135,7 +135,8 @@ class Expression:
         for done, part in enumerate(self._dotted):
             value = value.get(part, _MISSING) if not done else _attribute(value, part)
             if value is _MISSING:
-                raise TemplateError(f"{'.'.join(self._dotted[: done + 1])!r} is not defined in {self.text!r}")
+                missing = ".".join(self._dotted[: done + 1])
+                raise UndefinedResultError(f"{missing!r} is not defined in {self.text!r}")
         return value
 
     def _run(self, names: Mapping[str, Any]) -> Any:
@@ -146,7 +147,7 @@ class Expression:
             pass
         value = context.vars["result"]
         if isinstance(value, Undefined):
-            raise TemplateError(f"{self.text!r} is not defined")
+            raise UndefinedResultError(f"{self.text!r} is not defined")
         return list(value) if hasattr(value, "__next__") else value  # select and map are lazy
 
 

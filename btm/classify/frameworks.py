@@ -44,12 +44,19 @@ def unwrap(result: Any) -> ToolResult:
     flag = attribute(result, "isError")
     flag = attribute(result, "is_error") if not isinstance(flag, bool) else flag
     if isinstance(flag, bool):
-        structured = field(result, "structuredContent", "structured_content")
+        structured = unwrapped(field(result, "structuredContent", "structured_content"))
         return ToolResult(content if flag or structured is None else structured, flag)
     if attribute(result, "type") == "tool":
         status = attribute(result, "status")
         return ToolResult(content, status == "error" if isinstance(status, str) else None)
     return ToolResult(result)
+
+
+def unwrapped(structured: Any) -> Any:
+    """Return what a tool of MCP gave: servers wrap structured content that is no object as ``{"result": ...}``."""
+    if isinstance(structured, Mapping) and set(structured) == {"result"}:
+        return structured["result"]
+    return structured
 
 
 def is_bare(result: Mapping[Any, Any]) -> bool:
@@ -59,6 +66,9 @@ def is_bare(result: Mapping[Any, Any]) -> bool:
 
 def _unwrap_mapping(result: Mapping[Any, Any]) -> ToolResult:
     flag = field(result, "isError", "is_error")
+    structured = field(result, "structuredContent", "structured_content")
+    if flag is False and isinstance(structured, Mapping):
+        return ToolResult(unwrapped(structured), flag)
     if isinstance(flag, bool) and ("content" in result or "result" in result or "text" in result or flag):
         return ToolResult(
             field(result, "content", "result", "text") if not flag or "content" in result else dict(result),

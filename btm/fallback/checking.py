@@ -71,9 +71,9 @@ class _Checker:
                 "a tool with effect: read",
             )  # fmt: skip
         yield from self._arguments(path, entry, check.tool, check.arguments, ("call", "known"))
-        key = "done_when" if isinstance(check, Verify) else "pick"
-        text = check.done_when if isinstance(check, Verify) else check.pick
-        yield from self._expression((*path, key), entry, text, ("call", "result"))
+        texts = {"pick": check.pick, "done_when": check.done_when if isinstance(check, Verify) else None}
+        for key, text in texts.items():
+            yield from self._expression((*path, key), entry, text, ("call", "result"))
 
     def _fallback(
         self, path: NodePath, name: str, entry: ToolEntry, fallback: Fallback

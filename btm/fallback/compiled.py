@@ -12,7 +12,7 @@ from btm.fallback.checking import steps_of
 from btm.fallback.fields import expand_kinds
 from btm.fallback.filling import Arguments, arguments_for
 from btm.fallback.schema import CrossCheck, Fallback, MapFile, Repair, ToolEntry, Verify
-from btm.model import ErrorKind
+from btm.model import ErrorKind, Family
 
 PREVIOUS = "btm previous"  # the result of the step before; with a space no template can write it
 
@@ -27,8 +27,13 @@ class Edge:
     results: tuple[str, ...] = ()  # the name of each step's result, "" for none
 
     def applies(self, kind: ErrorKind | None) -> bool:
-        """Whether it is offered after an error of this kind; an unknown kind (None) shuts nothing out."""
-        return kind is None or self.kinds is None or kind in self.kinds
+        """Whether it is offered after an error of this kind; an unknown kind (None) shuts nothing out.
+
+        Values that one tool refused are not sent to another, which may be less strict, unless the map says so.
+        """
+        if kind is None:
+            return True
+        return kind.family is not Family.CALLER if self.kinds is None else kind in self.kinds
 
     def fill(self, names: Mapping[str, Any], step: int = 0) -> Candidate:
         """Return the offer's call (of the given step) with its arguments filled from ``names``."""

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from btm.authored.expressions import compile_expression
 from btm.classify.expectations import ErrorRule, Expectations
+from btm.errors import TemplateError, UndefinedResultError
+from btm.fallback.answers import Answer, problem_of
 from btm.fallback.candidate import Candidate
 from btm.fallback.compiled import PREVIOUS, Compiled, Edge, compile_tool
 from btm.fallback.filling import names_of
@@ -175,10 +177,21 @@ class FallbackMap:
             return None
         try:
             names = {"call": names_of(call, {})["call"], "result": plain(result)}
-            return bool(compile_expression(entry.verify.done_when).evaluate(names))
+            return bool(_read(entry.verify.done_when, names))
         except Exception as problem:  # noqa: BLE001 - a tool's own object may raise anything when it is read
             self._cannot(call.tool, "verify.done_when", problem)
             return None
+
+    def confirmation(self, call: ToolCall, result: Any) -> Any:
+        """Return what a write that the verifier found done answers, in the write's form; else the verifier's result."""
+        entry = self.tools.get(call.tool)
+        if entry is None or entry.verify is None or entry.verify.pick is None:
+            return result
+        try:
+            return _read(entry.verify.pick, {"call": names_of(call, {})["call"], "result": plain(result)})
+        except Exception as problem:  # noqa: BLE001 - a tool's own object may raise anything when it is read
+            self._cannot(call.tool, "verify.pick", problem)
+            return result
 
     def cross_check(self, call: ToolCall, known: Mapping[str, Any]) -> Candidate | None:
         """Return the other tool whose result must agree with this one's, if the map names one."""
@@ -197,7 +210,7 @@ class FallbackMap:
             mine, other = plain(result), plain(other_result)
             if entry.cross_check.pick is not None:
                 names = {"call": names_of(call, {})["call"], "result": other}
-                other = compile_expression(entry.cross_check.pick).evaluate(names)
+                other = _read(entry.cross_check.pick, names)
             return tuple(
                 field
                 for field in entry.cross_check.compare
@@ -221,16 +234,44 @@ class FallbackMap:
         """Like :meth:`pick`, over the results of all calls of a composition in order."""
         if candidate.pick is None:
             return results[-1]
+        return self._picked(call, candidate, results).value
+
+    def answer(self, call: ToolCall, candidate: Candidate, results: Sequence[Any]) -> Answer:
+        """Return what a substitute's results say in the form of the failed tool's, or why they do not answer ``call``.
+
+        ``results`` are those of all its calls in order. A ``pick`` that finds nothing or fails, and a form that is not
+        the one the map declares for the failed tool, are no answer. Without a ``pick`` the value is the last result
+        itself.
+        """
+        picked = self._picked(call, candidate, results)
+        entry, compiled = self.tools.get(call.tool), self._compiled.get(call.tool)
+        if picked.problem or entry is None or compiled is None:
+            return picked
+        problem = problem_of(call, candidate, picked.value, entry.returns, compiled.expectations)
+        return Answer(picked.value if candidate.pick is not None else results[-1], problem)
+
+    def picks_from_several(self, call: ToolCall, candidate: Candidate) -> bool:
+        """Whether an offer's ``pick`` reads results of earlier calls of its row, not of the last one alone."""
+        edge = self._edge(call, candidate)
+        names = {name for name in edge.results if name} if edge is not None else set()
+        paths = compile_expression(candidate.pick).paths if candidate.pick is not None else ()
+        return any(path.partition(".")[0] in names for path in paths)
+
+    def _picked(self, call: ToolCall, candidate: Candidate, results: Sequence[Any]) -> Answer:
         try:
+            last = plain(results[-1])
+            if candidate.pick is None:
+                return Answer(last)
             edge = self._edge(call, candidate)
-            earlier = (
-                _step_results(edge, results) if edge is not None and len(results) == len(edge.steps) else {}
-            )
-            names = {**earlier, "call": names_of(call, {})["call"], "result": plain(results[-1])}
-            return compile_expression(candidate.pick).evaluate(names)
+            whole = edge is not None and len(results) == len(edge.steps)
+            earlier = _step_results(edge, results) if edge is not None and whole else {}
+            names = {**earlier, "call": names_of(call, {})["call"], "result": last}
+            return Answer(_read(candidate.pick, names))
+        except UndefinedResultError:
+            return Answer(problem="it holds nothing about what was asked for")
         except Exception as problem:  # noqa: BLE001 - a tool's own object may raise anything when it is read
             self._cannot(call.tool, "pick", problem)
-            return None
+            return Answer(problem="the map's pick cannot read it")
 
     def _cannot(self, tool: str, what: str, problem: Exception) -> None:
         """Say, once, that a part of the map cannot be evaluated: it would be said again for every call."""
@@ -250,6 +291,21 @@ class FallbackMap:
             if same and (candidate.via or edge.template.tool == candidate.tool):
                 return edge
         return None
+
+
+def _read(expression: str, names: Mapping[str, Any]) -> Any:
+    """Evaluate an expression over a ``result``.
+
+    Servers of MCP wrap what is no object as ``{"result": ...}``; :func:`plain` takes that off, and a map that was
+    written with it on is read with it on.
+    """
+    compiled = compile_expression(expression)
+    try:
+        return compiled.evaluate(names)
+    except TemplateError:
+        if not any(path == "result.result" or path.startswith("result.result.") for path in compiled.paths):
+            raise
+        return compiled.evaluate({**names, "result": {"result": names["result"]}})
 
 
 def _filled(

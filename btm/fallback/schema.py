@@ -24,7 +24,7 @@ from btm.fallback.fields import (
     ToolName,
     expand_kinds,
 )
-from btm.model import Effect, ErrorKind
+from btm.model import Effect, ErrorKind, Family
 
 
 class ToolRole(StrEnum):
@@ -72,13 +72,16 @@ class Fallback(_Strict):
         description="An expression over `result`, `call` that turns the result into the wanted form.",
     )
     only_for: tuple[KindName, ...] = Field(
-        default=(), description="Error kinds or families for which it is offered; all without it."
+        default=(),
+        description="Error kinds or families for which it is offered; without it all but the caller family.",
     )
     cost: Cost | None = Field(default=None, description="What it costs; without it the tools' own costs.")
 
     def offered_for(self, kind: ErrorKind) -> bool:
-        """Whether it is offered after an error of this kind."""
-        return not self.only_for or kind in expand_kinds(self.only_for)
+        """Whether it is offered after an error of this kind; after a caller's, only if the map says so."""
+        if not self.only_for:
+            return kind.family is not Family.CALLER
+        return kind in expand_kinds(self.only_for)
 
 
 class Repair(_Strict):
@@ -102,6 +105,10 @@ class Verify(_Strict):
     done_when: ExpressionText | None = Field(
         default=None,
         description="An expression over `call` and the reader's `result`: true when the write happened.",
+    )
+    pick: ExpressionText | None = Field(
+        default=None,
+        description="An expression over `call` and the reader's `result` that gives what the write would have answered.",
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from btm.classify.frameworks import is_bare, unwrap, unwrapped
 from btm.support.untrusted import text_of
 
 MAX_TEXT = 4_000_000
@@ -28,6 +29,8 @@ def plain(result: object) -> Any:
 
     Raises TooLargeError for a result of more than MAX_NODES values, or one that is nested too deep (or in itself).
     """
+    if isinstance(result, Mapping) and not is_bare(result):
+        result = unwrap(result).value
     return _parsed(_convert(result, [MAX_NODES], 0))
 
 
@@ -82,11 +85,11 @@ def _convert(value: Any, budget: list[int], depth: int) -> Any:
 
 def _unpack(value: Any, budget: list[int], depth: int) -> Any:
     """An object: an MCP result, a message with content, a pydantic model, a dataclass, or at last its text."""
-    structured = getattr(value, "structuredContent", None)
-    if isinstance(structured, Mapping):
+    structured = _structured(value)
+    if structured is not None:
         return _convert(structured, budget, depth + 1)
     content = getattr(value, "content", None)
-    if isinstance(content, str | list) and (hasattr(value, "type") or hasattr(value, "isError")):
+    if isinstance(content, str | list) and any(hasattr(value, name) for name in _WITH_CONTENT):
         return _parsed(_convert(content, budget, depth + 1))
     dump = getattr(value, "model_dump", None)
     if callable(dump):
@@ -96,6 +99,21 @@ def _unpack(value: Any, budget: list[int], depth: int) -> Any:
             f.name: _convert(getattr(value, f.name), budget, depth + 1) for f in dataclasses.fields(value)
         }
     return text_of(value, MAX_TEXT)
+
+
+_WITH_CONTENT = ("type", "isError", "is_error")
+
+
+def _structured(value: object) -> Any:
+    """Return an MCP result's structured content: its name in both generations of the SDK, or a message's artifact."""
+    for name in ("structuredContent", "structured_content"):
+        found = getattr(value, name, None)
+        if isinstance(found, Mapping):
+            return unwrapped(found)
+    artifact = getattr(value, "artifact", None)
+    if isinstance(artifact, Mapping) and isinstance(found := artifact.get("structured_content"), Mapping):
+        return unwrapped(found)
+    return None
 
 
 def fields_at(value: Any, path: str) -> list[Any] | None:

@@ -37,5 +37,8 @@ class Relations(Protocol):
     def done(self, failed: ToolCall, result: Any) -> bool | None:
         """Whether a verifying read's ``result`` shows that the write happened; None when it cannot be told."""
 
+    def answers(self, failed: ToolCall, target: str, result: Any) -> bool | None:
+        """Whether the ``result`` of the substitute ``target`` says what ``failed`` asked for; None if it cannot be told."""
+
     def escalates(self, tool: str) -> bool:
         """Whether ``tool`` hands over to a human."""

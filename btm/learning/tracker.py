@@ -32,6 +32,7 @@ from btm.model import (
     Action,
     Attempt,
     Effect,
+    ErrorKind,
     EvidenceKey,
     Incident,
     IncidentState,
@@ -47,12 +48,22 @@ PATIENCE = 20
 _MAX_ATTEMPTS = 32  # kept of one incident: an agent in a loop must not fill the memory
 _MAX_FINGERPRINTS = 64
 
+VERIFIED = Outcome(reason="it shows what it was asked for: whether the write happened", rule="verified")
+BESIDE_THE_POINT = Outcome(
+    ErrorKind.EMPTY_RESULT,
+    silent=True,
+    reason="it does not hold what the failed call asked for",
+    rule="beside_the_point",
+)
+"""How a substitute's good answer counts for the call that it stood in for when it holds nothing about it."""
+
 
 class Learned(NamedTuple):
     """What one finished call taught.
 
-    ``incident`` is the open one it belongs to: its own if it failed, and that of the write it checked if it was a
-    verifying read which did not settle it.
+    ``outcome`` is what came of the call as it looks from the conversation: an empty answer answers a read that was to
+    show whether something is there. ``incident`` is the open one it belongs to: its own if it failed, and the one it
+    left open if it was a verifying read which did not settle it or a substitute which did not answer it.
     """
 
     outcome: Outcome
@@ -124,6 +135,8 @@ class ConversationTracker:
         """Take in what came of a call that ended at ``at``; ``result`` is looked at only if it verifies a write."""
         if outcome.ok and not self._open:
             return Learned(outcome)
+        if self._verified(ticket, outcome, result):
+            outcome = VERIFIED
         ending = _Ending(ticket, outcome, at, latency_s, result)
         closed = list(self._expire(ticket.sequence, at))
         if outcome.ok and self._relations.escalates(ticket.call.tool):
@@ -131,11 +144,12 @@ class ConversationTracker:
         answered = answered_by(ticket, outcome.ok, self._open, self._relations)
         attempts: list[Attempt] = []
         for note, match in answered:
-            attempt = self._attempt(note, match, ending)
+            here = self._judged(note, match, ending)
+            attempt = self._attempt(note, match, here)
             attempts.append(attempt)
             # One call can have settled an incident through the one below it.
             if note.incident.incident_id in self._open:
-                closed += self._settle(note, match, ending, attempt)
+                closed += self._settle(note, match, here, attempt)
         if not answered and outcome.ok:
             self._note_repair(ticket)
         if outcome.ok:
@@ -155,6 +169,32 @@ class ConversationTracker:
         while self._open:
             closed += self._close(next(iter(self._open.values())), IncidentState.ABANDONED, at)
         return tuple(closed)
+
+    def _verified(self, ticket: Ticket, outcome: Outcome, result: Any) -> bool:
+        """Whether an answer that seemed wrong (an empty one, say) tells what a verifying read was asked for."""
+        if outcome.ok or not outcome.silent:
+            return False
+        return any(
+            note.incident.outcome.ambiguous
+            and self._relations.verifies(note.incident.call, ticket.call)
+            and self._relations.done(note.incident.call, result) is not None
+            for incident_id, note in self._open.items()
+            if incident_id in ticket.eligible
+        )
+
+    def _judged(self, note: OpenIncident, match: Match, ending: _Ending) -> _Ending:
+        """Return how a call ended as an attempt on one incident: a substitute's answer need not answer the failed call.
+
+        Only a read's is judged: a write has been done, in whatever form it says so.
+        """
+        call = ending.ticket.call
+        if not ending.outcome.ok or match.action is not Action.SWITCH or call.effect is not Effect.READ:
+            return ending
+        if match.guessed or ending.result is None:
+            return ending
+        if self._relations.answers(note.incident.call, match.target, ending.result) is not False:
+            return ending
+        return ending._replace(outcome=BESIDE_THE_POINT)
 
     # -- attempts -----------------------------------------------------------------------------------------------
 
@@ -194,8 +234,8 @@ class ConversationTracker:
         return self._fulfilled(note, ending.at) if happened else []
 
     def _unsettled(self, attempts: list[Attempt]) -> Incident | None:
-        """Return the incident that a successful verifying read leaves open."""
-        checked = (a.incident_id for a in attempts if a.key.action is Action.VERIFY)
+        """Return the incident that a good answer left open: it shows no write, or is a substitute's that did not answer."""
+        checked = (a.incident_id for a in attempts if a.key.action is Action.VERIFY or not a.success)
         return next((note.incident for i in checked if (note := self._open.get(i)) is not None), None)
 
     def _fulfilled(self, note: OpenIncident, at: float) -> list[Incident]:

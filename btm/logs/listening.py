@@ -177,9 +177,8 @@ def retold(
             at = max(call.at, min(call.at + (recorded.latency_s or 0.0), latest))
             learned = Learned(outcome)
             if ticket is not None:
-                learned = tracker.finish(
-                    ticket, outcome, at=at, latency_s=recorded.latency_s, result=recorded.result
-                )
+                result = None if recorded.result is NO_RESULT else recorded.result
+                learned = tracker.finish(ticket, outcome, at=at, latency_s=recorded.latency_s, result=result)
             yield heard, learned, at
 
 

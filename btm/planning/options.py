@@ -65,6 +65,13 @@ class MapRelations:
         """Whether the verifying read's result shows that the write happened."""
         return self._map.done(failed, result)
 
+    def answers(self, failed: ToolCall, target: str, result: Any) -> bool | None:
+        """Whether a substitute's result holds what the failed call asked for, in a form that the map can read."""
+        for offer in self._map.candidates(failed, None, _NOTHING_KNOWN):
+            if target_of(offer) == target and not self._map.picks_from_several(failed, offer):
+                return self._map.answer(failed, offer, [result]).ok
+        return None
+
     def escalates(self, tool: str) -> bool:
         """Whether ``tool`` hands over to a human."""
         return tool in self._map.escalations()

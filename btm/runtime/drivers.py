@@ -6,7 +6,7 @@ requests. So only the drivers are twins: one for functions that return, one for 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import closing
 from dataclasses import dataclass
@@ -14,8 +14,9 @@ from functools import partial
 from typing import Any
 
 from btm.errors import RefusedCallError
-from btm.model import Action, Outcome, ToolCall
+from btm.model import Action, ErrorKind, Outcome, ToolCall
 from btm.planning.plan import RecoveryContext
+from btm.support.untrusted import harmless, tool_name
 
 Invoker = Callable[[str, Mapping[str, Any]], Any]
 """Runs a tool by name with arguments; returns its result or raises its error."""
@@ -50,12 +51,16 @@ Request = Invoke | Wait
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """One thing that happened while a call was handled: ``action`` is None for the agent's own call."""
+    """One thing that happened while a call was handled: ``action`` is None for the agent's own call.
+
+    ``problem`` says why a good answer was none to the agent's call: it holds nothing about what was asked for, say.
+    """
 
     action: Action | None
     call: ToolCall
     outcome: Outcome
     waited_s: float = 0.0
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +69,9 @@ class Handled:
 
     ``result`` or ``error`` is what the tool gave, unchanged, unless btm acted: then it is what the last move gave, and
     ``served_by`` names the tool it came from. ``refused`` means that no tool was run: a policy forbids the call, and
-    ``context`` says why. ``trail`` is everything that was done, in order.
+    ``context`` says why. ``trail`` is everything that was done, in order. Where btm acted, ``done`` says in a line for
+    the model how the answer came about (``served by list_orders in place of get_order after a timeout, lacks:
+    history``), and ``lacks`` names the fields that a substitute's answer does not have.
     """
 
     call: ToolCall
@@ -75,6 +82,8 @@ class Handled:
     context: RecoveryContext | None = None
     refused: bool = False
     trail: tuple[Move, ...] = ()
+    lacks: tuple[str, ...] = ()
+    done: str = ""
 
     def unwrap(self) -> Any:
         """Return the result, or raise the tool's own exception.
@@ -86,6 +95,30 @@ class Handled:
         if self.refused:
             raise RefusedCallError(self.context.text if self.context else "the call was refused")
         return self.result
+
+
+def what_was_done(trail: Sequence[Move], lacks: Sequence[str] = ()) -> str:
+    """Return a line for the model on how the answer that the last of these moves gave came about."""
+    first, last = trail[0], trail[-1]
+    tool, named = tool_name(first.call.tool), tool_name(last.call.tool)
+    after = f"after {_a(first.outcome.kind)}" if first.outcome.kind is not None else "after a doubtful answer"
+    match last.action:
+        case Action.VERIFY:
+            return f"verified with {named} {after}: {tool} went through"
+        case Action.SWITCH:
+            missing = f", lacks: {harmless(', '.join(lacks))}" if lacks else ""
+            return f"served by {named} in place of {tool} {after}{missing}"
+    retries = sum(1 for move in trail[1:] if move.call.tool == first.call.tool)
+    repairs = dict.fromkeys(tool_name(m.call.tool) for m in trail[1:] if m.action is Action.REPAIR)
+    by = [name for name in repairs if name != tool]
+    times = "1 retry" if retries == 1 else f"{retries} retries"
+    return f"{after}, {times}" + (f" and {', '.join(by)}" if by else "")
+
+
+def _a(kind: ErrorKind) -> str:
+    """Return an error kind as words: ``a timeout``, ``an auth error``."""
+    words = kind.replace("_", " ")
+    return f"{'an' if words[0] in 'aeiou' else 'a'} {words}"
 
 
 Steps = Generator[Request, Reply | None, Handled]

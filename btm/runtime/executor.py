@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 from btm.fallback import Candidate, FallbackMap
 from btm.learning.tracker import Learned
-from btm.model import Action, Effect, Incident, ToolCall
+from btm.model import Action, Effect, Incident, Outcome, ToolCall
 from btm.planning.plan import RecoveryPlan, Step
-from btm.runtime.drivers import Handled, Move, Reply, Request, Wait
+from btm.runtime.drivers import Handled, Move, Reply, Request, Wait, what_was_done
 from btm.runtime.state import Ledger
 from btm.support.failsafe import safely
 from btm.support.function_arguments import used_up
@@ -27,10 +27,12 @@ Answer = tuple[Learned, Reply]
 
 
 class _Served(NamedTuple):
-    """An answer for the agent, and the tool it came from."""
+    """An answer for the agent, the tool it came from, what it lacks, and how good it is."""
 
     result: Any
     by: str
+    outcome: Outcome
+    lacks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ class Acting:
     def recover(self, handled: Handled, incident: Incident) -> Generator[Request, Reply | None, Handled]:
         """Carry out plans until the incident is resolved or nothing is left that btm can do by itself."""
         moves = _Moves(handled.call, list(handled.trail))
+        best = handled
         current: Incident | None = incident
         while current is not None and moves.count < MAX_MOVES:
             plan = safely(self.plan_for, current)
@@ -55,16 +58,14 @@ class Acting:
                 break
             answer = yield from self._carry_out(step, current, moves)
             if answer is not None:
-                return replace(
-                    handled,
-                    outcome=moves.trail[-1].outcome,
-                    result=answer.result,
-                    error=None,
-                    served_by=answer.by,
-                    trail=tuple(moves.trail),
-                )
+                served = _served(handled, answer, moves)
+                if answer.outcome.ok:
+                    return served
+                # Half an answer is better than none: it is what the agent gets, with a warning, if nothing comes of
+                # the rest.
+                best = served if best.error is not None else best
             current = safely(self.ledger.incident, handled.call.conversation, incident.incident_id)
-        return replace(handled, trail=tuple(moves.trail))
+        return replace(best, trail=tuple(moves.trail))
 
     def _own_step(self, plan: RecoveryPlan, incident: Incident, moves: _Moves) -> Step | None:
         """Return the next step that btm can take by itself, unless the agent's own judgement comes before it.
@@ -131,14 +132,19 @@ class Acting:
             waited = step.wait_s * (spread + 0.5 * self.jitter.random())
             yield Wait(waited)
         learned, reply = yield from self._move(action, moves.again(incident.call), moves, waited)
-        return _Served(reply.result, incident.tool) if learned.outcome.ok else None
+        answered = learned.outcome.ok or (learned.outcome.silent and reply.error is None)
+        return _Served(reply.result, incident.tool, learned.outcome) if answered else None
 
     def _verify(
         self, step: Step, incident: Incident, moves: _Moves
     ) -> Generator[Request, Reply | None, _Served | None]:
         learned, reply = yield from self._move(Action.VERIFY, moves.call_of(step, self.fallback_map), moves)
         happened = learned.outcome.ok and self.fallback_map.done(incident.call, reply.result)
-        return _Served(reply.result, step.tool) if happened else None
+        if not happened:
+            return None
+        return _Served(
+            self.fallback_map.confirmation(incident.call, reply.result), step.tool, learned.outcome
+        )
 
     def _switch(
         self, step: Step, incident: Incident, moves: _Moves
@@ -160,9 +166,14 @@ class Acting:
             results.append(reply.result)
             known = self.ledger.known(incident.conversation)
             following = self.fallback_map.next_step(incident.call, offer, results, known)
-        picked = self.fallback_map.pick_all(incident.call, offer, results)
-        result = results[-1] if picked is None else picked
-        return _Served(result, offer.via[-1] if offer.via else offer.tool)
+        by = offer.via[-1] if offer.via else offer.tool
+        answer = self.fallback_map.answer(incident.call, offer, results)
+        if not answer.ok and self.fallback_map.effect(by) is Effect.READ:
+            moves.no_answer(answer.problem)
+            return None
+        # What a write answers is its receipt, in whatever form: it has been done.
+        value = answer.value if answer.ok else results[-1]
+        return _Served(value, by, learned.outcome, offer.lacks)
 
     def _move(
         self, action: Action, call: ToolCall, moves: _Moves, waited: float = 0.0
@@ -170,6 +181,19 @@ class Acting:
         learned, reply = yield from self.make(call)
         moves.trail.append(Move(action, call, learned.outcome, waited))
         return learned, reply
+
+
+def _served(handled: Handled, answer: _Served, moves: _Moves) -> Handled:
+    return replace(
+        handled,
+        outcome=answer.outcome,
+        result=answer.result,
+        error=None,
+        served_by=answer.by,
+        lacks=answer.lacks,
+        trail=tuple(moves.trail),
+        done=what_was_done(moves.trail, answer.lacks),
+    )
 
 
 @dataclass
@@ -180,6 +204,10 @@ class _Moves:
     trail: list[Move]
     # Substitutes that turned out to lack an argument on the way.
     given_up: set[str] = field(default_factory=set)
+
+    def no_answer(self, problem: str) -> None:
+        """Note that what the latest move gave does not answer the agent's call."""
+        self.trail[-1] = replace(self.trail[-1], problem=problem)
 
     @property
     def count(self) -> int:

@@ -110,6 +110,7 @@ class Ledger:
             learned = conversation.tracker.finish(
                 ticket, outcome, at=now, latency_s=now - ticket.at, result=reply.result
             )
+            outcome = learned.outcome
             self._credit.give(learned.attempts, now)
             if outcome.kind is ErrorKind.FACTUAL_ERROR:
                 conversation.reads.doubt(call.tool)

@@ -49,6 +49,9 @@ class Relations:
     def done(self, failed: ToolCall, result: Any) -> bool | None:
         return None if result is None else bool(result)
 
+    def answers(self, failed: ToolCall, target: str, result: Any) -> bool | None:
+        return False if result == "another order" else None
+
     def escalates(self, tool: str) -> bool:
         return tool == "human"
 
@@ -107,6 +110,19 @@ class Talk:
 @pytest.fixture
 def talk() -> Talk:
     return Talk()
+
+
+def test_a_substitute_that_holds_nothing_about_it_has_failed_and_the_search_goes_on(talk: Talk) -> None:
+    talk("get_order 1", "timeout")
+    seen = talk("list_orders u", result="another order")
+    assert seen.outcome.ok  # the substitute itself did well
+    assert seen.incident is not None
+    assert seen.incident.tool == "get_order"
+    assert talk.said == [("get_order", "switch", "list_orders", 1, False)]
+    assert talk.open == ["get_order"]
+    talk("search u", result="order 1")
+    assert talk.said[-1] == ("get_order", "switch", "search", 1, True)
+    assert talk.open == []
 
 
 # -- one incident --------------------------------------------------------------------------------------------------
