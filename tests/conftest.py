@@ -6,7 +6,7 @@ import pytest
 from core_kit import Clock
 from hypothesis import settings
 
-from btm.support import failsafe
+from btm.support import process_state
 
 # An example may take as long as it takes: on a busy machine a deadline fails without a fault.
 settings.register_profile("btm", deadline=None)
@@ -14,9 +14,9 @@ settings.load_profile("btm")
 
 
 @pytest.fixture(autouse=True)
-def _nothing_said() -> None:
-    """Let every test hear the warnings that are logged once a process."""
-    failsafe._said.clear()
+def _as_a_new_process() -> None:
+    """Forget what the process keeps, so that every test hears the warnings that are logged once."""
+    process_state.reset()
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from btm.classify.shape import ShapeProfile
 from btm.classify.telling import is_quiet
 from btm.model import SUCCESS, Effect, ErrorKind, Family, Outcome, ToolCall
 from btm.support import untrusted
+from btm.support.process_state import kept
 
 UserRule = ErrorRule | Callable[[ToolCall, Any, BaseException | None], Outcome | ErrorKind | None]
 _log = logging.getLogger("btm")
@@ -266,10 +267,11 @@ def _compiled(pattern: str) -> re.Pattern[str] | None:
         return None
 
 
-_warned: set[str] = set()
+_MOST_WARNED = 1_000
+_warned: set[str] = kept(__name__, set(), most=_MOST_WARNED)
 
 
 def _warn_once(text: str) -> None:
-    if text not in _warned and len(_warned) < 1_000:
+    if text not in _warned and len(_warned) < _MOST_WARNED:
         _warned.add(text)
         _log.warning("%s", text)

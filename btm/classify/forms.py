@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from btm.classify import plausible
 from btm.classify.keys import Role, role_of, snake
+from btm.support.process_state import kept
 
 
 class Form(NamedTuple):
@@ -27,8 +28,8 @@ FIELDS = 200
 """Fields of one mapping that are looked at."""
 
 # Emptied when full, so that keys that are data cannot grow it without end.
-_known: dict[tuple[object, ...], Form] = {}
 _MOST = 4_096
+_known: dict[tuple[object, ...], Form] = kept(__name__, {}, most=_MOST)
 _MOST_NAMES, _LONGEST_NAME = 64, 64
 
 

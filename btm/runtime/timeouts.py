@@ -21,6 +21,7 @@ from typing import Any
 from btm.fallback import FallbackMap
 from btm.model import Effect
 from btm.runtime.drivers import AsyncInvoker, Invoker, Reply, is_control_flow
+from btm.support.process_state import follows_the_living
 from btm.support.untrusted import text_of
 
 _log = logging.getLogger("btm")
@@ -183,7 +184,7 @@ def log_late(tool: str, _: Mapping[str, Any], reply: Reply) -> None:
     _log.warning("%s, a write, %s after its time limit", tool, "failed" if reply.error else "went through")
 
 
-_left: set[asyncio.Task[Any]] = set()
+_left: set[asyncio.Task[Any]] = follows_the_living(__name__, set())
 
 
 async def _awaited(invoke: AsyncInvoker, tool: str, arguments: Mapping[str, Any]) -> Any:

@@ -22,6 +22,8 @@ from typing import Any, Generic, TypeVar
 
 import orjson
 
+from btm.support.process_state import follows_the_living
+
 MAX_VALUES = 100_000
 MAX_DEPTH = 40
 MAX_BYTES = 256 * 2**20
@@ -48,6 +50,9 @@ class FirstSeen(Generic[T]):
 
     def __init__(self) -> None:
         self._noted: dict[int, tuple[weakref.ref[Any], T]] = {}
+
+    def __len__(self) -> int:
+        return len(self._noted)
 
     def of(self, value: object, make: Callable[[object], T]) -> T:
         """Return what is noted about ``value``, ``make(value)`` the first time.
@@ -90,7 +95,7 @@ def identity(value: object) -> str:
 
 
 _numbers = itertools.count(1)
-_identities: FirstSeen[str] = FirstSeen()
+_identities: FirstSeen[str] = follows_the_living(__name__, FirstSeen())
 
 
 class _NotDataError(Exception):

@@ -6,11 +6,14 @@ import logging
 from collections.abc import Callable, Generator
 from typing import TypeVar
 
+from btm.support.process_state import kept
 from btm.support.untrusted import text_of
 
 _log = logging.getLogger("btm")
-_said: set[tuple[str, str]] = set()  # parts and errors that were logged already
 _MOST_SAID = 500
+_said: set[tuple[str, str]] = kept(
+    __name__, set(), most=_MOST_SAID
+)  # parts and errors that were logged already
 
 T = TypeVar("T")
 Asked = TypeVar("Asked")

@@ -6,6 +6,8 @@ import os
 import weakref
 from typing import Protocol
 
+from btm.support.process_state import follows_the_living
+
 
 class Forkable(Protocol):
     """Something that goes on in a forked child, after a word."""
@@ -14,7 +16,7 @@ class Forkable(Protocol):
         """Take leave of the parent; called in the child, which has this one thread."""
 
 
-_alive: weakref.WeakSet[Forkable] = weakref.WeakSet()
+_alive: weakref.WeakSet[Forkable] = follows_the_living(__name__, weakref.WeakSet())
 
 
 def go_on_in_children(thing: Forkable) -> None:

@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from btm.support.argument_identity import Addressed, FirstSeen
+from btm.support.process_state import follows_the_living
 
 _Parameters = Mapping[str, inspect.Parameter]
 _BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -208,7 +209,7 @@ def _attribute_names(receiver: object) -> list[str]:
     return sorted(name for name in names if isinstance(name, str))[:_MOST_ATTRIBUTES]
 
 
-_receivers: FirstSeen[str] = FirstSeen()
+_receivers: FirstSeen[str] = follows_the_living(__name__, FirstSeen())
 
 
 def name_of(function: Callable[..., Any]) -> str:

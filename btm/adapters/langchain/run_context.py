@@ -12,6 +12,7 @@ from uuid import uuid4
 from langchain_core.runnables.config import var_child_runnable_config
 
 from btm.memory import ToolMemory
+from btm.support.process_state import kept
 
 # Calls that are being handled here and now, as (memory, call id, task): what runs inside must not count them again.
 _Marks = tuple[tuple[int, str, str], ...]
@@ -86,9 +87,9 @@ def nested(conversation: str, namespace: object) -> str:
 
 
 # LangGraph's control objects with the names given to their runs. They are held, so that no id is used twice.
-_runs: OrderedDict[int, tuple[Any, str]] = OrderedDict()
-_runs_lock = Lock()
 _MAX_RUNS = 2_000
+_runs: OrderedDict[int, tuple[Any, str]] = kept(__name__, OrderedDict(), most=_MAX_RUNS)
+_runs_lock = Lock()
 
 
 def _run_id(runtime: Any) -> str:

@@ -40,7 +40,7 @@ def described(base: type[BaseTool]) -> Callable[..., Any]:
     return base._run if base._arun is BaseTool._arun else base._arun
 
 
-@functools.cache
+@functools.lru_cache(maxsize=256)
 def _class_for(base: type[BaseTool]) -> type[BaseTool]:
     async def ainvoke(self: Any, input: Any, config: Any = None, **kwargs: Any) -> Any:  # noqa: A002
         return await in_own_thread(self.invoke, input, config, **kwargs)
