@@ -1,9 +1,11 @@
 """btm: Bayesian tool-memory for agents whose tools fail.
 
 It watches every tool call, names what went wrong, remembers which recovery works after which error of which tool,
-and hands the agent (or carries out) the next step. Names are resolved when first used: ``import btm`` loads no
-agent framework, database or numerics. (The classifier is ``btm.classify.classify``: a package's own name stands before
-anything resolved lazily.)
+and hands the agent (or carries out) the next step.
+
+What stands here is the public face: every type of a public signature can be imported from ``btm``. Names are resolved
+when first used, so ``import btm`` loads no agent framework, database or numerics. (The classifier is
+``btm.classify.classify``: a package's own name stands before anything resolved lazily.)
 """
 
 from __future__ import annotations
@@ -12,31 +14,94 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from btm.errors import AuthoredFileError as AuthoredFileError
     from btm.errors import BTMError as BTMError
+    from btm.errors import EvaluationError as EvaluationError
+    from btm.errors import FallbackMapError as FallbackMapError
+    from btm.errors import MissingExtraError as MissingExtraError
+    from btm.errors import PolicyError as PolicyError
+    from btm.errors import RefusedCallError as RefusedCallError
+    from btm.errors import StoreError as StoreError
+    from btm.errors import TemplateError as TemplateError
+    from btm.errors import TraceError as TraceError
+    from btm.errors import UnknownFormatError as UnknownFormatError
+    from btm.fallback import Candidate as Candidate
     from btm.fallback import FallbackMap as FallbackMap
+    from btm.learning.matching import Ticket as Ticket
+    from btm.learning.posterior import BetaPosterior as BetaPosterior
     from btm.memory import ToolMemory as ToolMemory
     from btm.model import Action as Action
+    from btm.model import Attempt as Attempt
+    from btm.model import BeliefModel as BeliefModel
     from btm.model import Effect as Effect
     from btm.model import ErrorKind as ErrorKind
+    from btm.model import EvidenceKey as EvidenceKey
+    from btm.model import Family as Family
+    from btm.model import Incident as Incident
+    from btm.model import IncidentState as IncidentState
     from btm.model import Mode as Mode
     from btm.model import Outcome as Outcome
     from btm.model import ToolCall as ToolCall
+    from btm.planning.context import Format as Format
+    from btm.planning.plan import Level as Level
+    from btm.planning.plan import RecoveryContext as RecoveryContext
+    from btm.planning.plan import RecoveryPlan as RecoveryPlan
+    from btm.planning.plan import Step as Step
+    from btm.planning.plan import Verdict as Verdict
+    from btm.planning.planner import Settings as Settings
+    from btm.planning.policy import Policies as Policies
+    from btm.runtime.drivers import Handled as Handled
+    from btm.runtime.drivers import Move as Move
+    from btm.runtime.options import MemoryOptions as MemoryOptions
+    from btm.store import Store as Store
+    from btm.support.call_ids import Turn as Turn
 
 __version__ = "0.1.0"
 
-_HOME = {
-    "Action": "btm.model",
-    "BTMError": "btm.errors",
-    "Effect": "btm.model",
-    "ErrorKind": "btm.model",
-    "FallbackMap": "btm.fallback",
-    "Mode": "btm.model",
-    "Outcome": "btm.model",
-    "ToolCall": "btm.model",
-    "ToolMemory": "btm.memory",
+_NAMES = {
+    "btm.errors": (
+        "AuthoredFileError",
+        "BTMError",
+        "EvaluationError",
+        "FallbackMapError",
+        "MissingExtraError",
+        "PolicyError",
+        "RefusedCallError",
+        "StoreError",
+        "TemplateError",
+        "TraceError",
+        "UnknownFormatError",
+    ),
+    "btm.fallback": ("Candidate", "FallbackMap"),
+    "btm.learning.matching": ("Ticket",),
+    "btm.learning.posterior": ("BetaPosterior",),
+    "btm.memory": ("ToolMemory",),
+    "btm.model": (
+        "Action",
+        "Attempt",
+        "BeliefModel",
+        "Effect",
+        "ErrorKind",
+        "EvidenceKey",
+        "Family",
+        "Incident",
+        "IncidentState",
+        "Mode",
+        "Outcome",
+        "ToolCall",
+    ),
+    "btm.planning.context": ("Format",),
+    "btm.planning.plan": ("Level", "RecoveryContext", "RecoveryPlan", "Step", "Verdict"),
+    "btm.planning.planner": ("Settings",),
+    "btm.planning.policy": ("Policies",),
+    "btm.runtime.drivers": ("Handled", "Move"),
+    "btm.runtime.options": ("MemoryOptions",),
+    "btm.store": ("Store",),
+    "btm.support.call_ids": ("Turn",),
 }
+_HOME = {name: module for module, names in _NAMES.items() for name in names}
 
-__all__ = ["__version__", *_HOME]  # noqa: PLE0604 - all of them are strings
+__all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604 - all of them are strings
 
 
 def __getattr__(name: str) -> Any:

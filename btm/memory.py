@@ -9,26 +9,28 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Any, ParamSpec, Self, TypeVar
+from types import NoneType, TracebackType
+from typing import Any, ParamSpec, Self, TypeVar, overload
 
 from btm.classify.ambiguity import is_ambiguous
 from btm.classify.finding import Finding
 from btm.fallback import FallbackMap
+from btm.learning.matching import Ticket
 from btm.learning.posterior import BetaPosterior, flat, pooled, unlearned
-from btm.learning.tracker import Ticket
-from btm.model import Effect, ErrorKind, EvidenceKey, Family, Incident, Mode, Outcome, ToolCall
+from btm.model import BeliefModel, Effect, ErrorKind, EvidenceKey, Family, Incident, Mode, Outcome, ToolCall
 from btm.planning.context import DEFAULT_BUDGET, Format, render
 from btm.planning.plan import RecoveryContext
 from btm.planning.planner import Planner, Settings
 from btm.planning.policy import Policies
 from btm.runtime.call_handler import Recovery
 from btm.runtime.drivers import AsyncInvoker, Handled, Invoker, Reply, Steps, adrive, drive
-from btm.runtime.evidence import BeliefModel
+from btm.runtime.evidence import BeliefFunction
+from btm.runtime.options import MemoryOptions
 from btm.runtime.plain_functions import WrappedFunctions
 from btm.runtime.state import Ledger
-from btm.store import CallEvent, Store
+from btm.store import CallEvent, Store, meta
 from btm.store.sql import SqlStore
 from btm.store.writer import WriteBehind
 from btm.support import call_ids
@@ -36,9 +38,13 @@ from btm.support.call_ids import NO_TURN, Names, Turn
 from btm.support.clocks import SteadyClock
 from btm.support.effects import guess_effect
 from btm.support.failsafe import safely
+from btm.support.options import OptionChecks
 
-BELIEFS: Mapping[str, BeliefModel] = {"pooled": pooled, "flat": flat, "none": unlearned}
-"""How evidence becomes belief: pooled over levels, Beta(1,1) a key, or not at all (rules only)."""
+_BELIEF_MODELS: Mapping[BeliefModel, BeliefFunction] = {
+    BeliefModel.POOLED: pooled,
+    BeliefModel.FLAT: flat,
+    BeliefModel.NONE: unlearned,
+}
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -47,15 +53,8 @@ R = TypeVar("R")
 class ToolMemory:
     """A memory of how tools fail and of what gets them going again. Thread-safe; open one per process.
 
-    Make one with :meth:`open`. ``mode`` says how far it may go; see :class:`~btm.model.Mode`.
-
-    ``beliefs`` is ``"pooled"``, or one of the baselines ``"flat"`` and ``"none"``; ``settings`` are the planner's
-    weights; ``explore`` a generator for Thompson draws (off without one). ``clock`` gives epoch seconds (one that fails
-    is put up with: :class:`~btm.support.clocks.SteadyClock`), ``sleep`` and ``asleep`` wait, ``rng`` spreads waits and names
-    runs: all for tests and simulations. ``budget_tokens`` and ``form`` are those of contexts. ``store_arguments`` keeps
-    arguments as (redacted) text beside their hash. ``learn_shapes`` learns what each tool's good results look like and
-    calls an answer that lacks an all but certain field partial data or schema drift; it walks every result, so it is
-    asked for.
+    Make one with :meth:`open`. The constructor is for those who bring a :class:`~btm.store.Store` of their own:
+    ``options`` are taken as they are, so give members of enums, not texts.
     """
 
     def __init__(
@@ -64,42 +63,38 @@ class ToolMemory:
         *,
         fallback_map: FallbackMap,
         policies: Policies,
-        mode: Mode = Mode.ADVISE,
-        beliefs: str = "pooled",
-        settings: Settings | None = None,
-        explore: random.Random | None = None,
-        clock: Callable[[], float] = time.time,
-        sleep: Callable[[float], None] = time.sleep,
-        asleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        rng: random.Random | None = None,
-        budget_tokens: int = DEFAULT_BUDGET,
-        form: Format = Format.TAGGED,
-        store_arguments: bool = False,
-        learn_shapes: bool = False,
+        options: MemoryOptions | None = None,
     ) -> None:
-        self.mode = Mode(mode)
+        options = options or MemoryOptions()
+        self.mode = options.mode
         self.fallback_map = fallback_map
         self.policies = policies
-        self._sleep, self._asleep = sleep, asleep
-        clock = SteadyClock(clock)
+        self._sleep, self._asleep = options.sleep, options.asleep
+        clock = SteadyClock(options.clock)
         self._store = store
-        self._planner = Planner(policies, settings or Settings(), explore)
+        self._planner = Planner(policies, options.settings, options.explore)
         self._writer = WriteBehind(store, self._retract)
         self._ledger = Ledger(
             store.load(clock()),
             fallback_map,
             clock=clock,
             emit=self._writer.put,
-            believe=BELIEFS[beliefs],
-            store_arguments=store_arguments,
-            learn_shapes=learn_shapes,
+            believe=_BELIEF_MODELS[options.beliefs],
+            store_arguments=options.store_arguments,
+            learn_shapes=options.learn_shapes,
         )
         # Ids of calls that came without one, and the conversation of those that named none.
-        rng = rng or random.Random(secrets.randbits(64))  # noqa: S311 - spreads waits and names runs, no secret
+        rng = options.rng or random.Random(secrets.randbits(64))  # noqa: S311 - spreads waits and names runs, no secret
         self._names = Names(rng)
         self._functions = WrappedFunctions(self, fallback_map)
         self._recovery = Recovery(
-            self._ledger, fallback_map, self._planner, self.mode, budget_tokens, form, jitter=rng
+            self._ledger,
+            fallback_map,
+            self._planner,
+            self.mode,
+            options.budget_tokens,
+            options.form,
+            jitter=rng,
         )
         self._narrowed: Recovery | None = None
 
@@ -113,33 +108,98 @@ class ToolMemory:
         mode: Mode | str = Mode.ADVISE,
         half_life_s: float | None = None,
         hash_key: bytes | None = None,
+        budget_tokens: int = DEFAULT_BUDGET,
+        form: Format | str = Format.TAGGED,
+        beliefs: BeliefModel | str = BeliefModel.POOLED,
+        settings: Settings | None = None,
+        explore: random.Random | None = None,
+        store_arguments: bool = False,
+        learn_shapes: bool = False,
         clock: Callable[[], float] = time.time,
-        **options: Any,
+        sleep: Callable[[float], None] = time.sleep,
+        asleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        rng: random.Random | None = None,
     ) -> Self:
         """Open a memory kept in a SQLite file (or at a database URL); ``None`` keeps it in this process only.
 
-        ``fallback_map`` and ``policies`` are a path, the name of a shipped file, or loaded ones. Evidence counts half
-        after ``half_life_s`` seconds (``math.inf``: never forgotten; default: the database's own, fourteen days for a
-        new one). ``hash_key`` is the secret under which a new database names arguments (default: a random one); with
-        it, a clock and a generator given, two equal runs leave equal databases. ``options`` are those of the constructor.
+        Parameters
+        ----------
+        path
+            A file, a database URL, or None.
+        fallback_map, policies
+            A path, the name of a shipped file, or a loaded one.
+        mode
+            How far btm may go: ``"observe"``, ``"advise"``, ``"guard"`` or ``"act"`` (see :class:`~btm.model.Mode`).
+        half_life_s
+            Seconds after which evidence counts half; ``math.inf``: it is never forgotten. Default: what the database
+            states, fourteen days for a new one.
+        hash_key
+            The secret under which a new database names arguments (default: a random one). With it, a clock and a
+            generator given, two equal runs leave equal databases.
+        budget_tokens, form
+            Most tokens of a recovery context, and its form: ``"tagged"``, ``"markdown"`` or ``"json"``.
+        beliefs
+            ``"pooled"``, or one of the baselines ``"flat"`` and ``"none"`` (see :class:`~btm.model.BeliefModel`).
+        settings
+            What plans weigh with.
+        explore
+            A generator for Thompson draws; without one, plans use posterior means.
+        store_arguments
+            Keep arguments as redacted text beside their hash.
+        learn_shapes
+            Learn what each tool's good results look like, and call an answer that lacks an all but certain field
+            partial data or schema drift. Walks every result.
+        clock, sleep, asleep, rng
+            The time in epoch seconds, how to wait (and await), and the generator that spreads waits and names runs:
+            for tests and simulations. While a clock fails, its latest reading stands in.
 
-        Raises TypeError or ValueError for a half-life that is no positive number,
-        :class:`~btm.errors.FallbackMapError` or :class:`~btm.errors.PolicyError` for a wrong authored file, and
-        :class:`~btm.errors.StoreError`, with the cure where one is known, for a database that cannot be used. One that
-        another process is writing is waited for, :data:`~btm.store.troubles.LOCK_WAIT_S` seconds at most. A database
-        that fails later breaks no call: what was learned waits in memory until it can be written.
+        Raises
+        ------
+        TypeError, ValueError
+            For wrong options; the text names each of them and what it may be.
+        FallbackMapError, PolicyError
+            For a wrong authored file.
+        StoreError
+            For a database that cannot be used, with the cure where one is known. One that another process is writing
+            is waited for, :data:`~btm.store.troubles.LOCK_WAIT_S` seconds at most. A database that fails later breaks
+            no call: what was learned waits in memory until it can be written.
+
         """
-        if fallback_map is None:
-            fallback_map = FallbackMap.empty()
-        elif not isinstance(fallback_map, FallbackMap):
-            fallback_map = FallbackMap.load(fallback_map)
+        checks = OptionChecks()
+        checks.instance("path", path, (str, Path, NoneType), "a path, a database URL or None")
+        checks.instance(
+            "fallback_map",
+            fallback_map,
+            (str, Path, FallbackMap, NoneType),
+            "a path, a name or a FallbackMap",
+        )
+        checks.instance("policies", policies, (str, Path, Policies), "a path, a name or Policies")
+        checks.instance("hash_key", hash_key, (bytes, NoneType), "bytes or None")
+        if half_life_s is not None:
+            checks.run(meta.seconds, half_life_s)
+        options = MemoryOptions(
+            mode=checks.choice("mode", Mode, mode),
+            beliefs=checks.choice("beliefs", BeliefModel, beliefs),
+            settings=checks.instance("settings", settings, (Settings, NoneType), "Settings") or Settings(),
+            explore=checks.instance("explore", explore, (random.Random, NoneType), "a random.Random"),
+            clock=checks.function("clock", clock),
+            sleep=checks.function("sleep", sleep),
+            asleep=checks.function("asleep", asleep),
+            rng=checks.instance("rng", rng, (random.Random, NoneType), "a random.Random"),
+            budget_tokens=checks.instance("budget_tokens", budget_tokens, int, "a whole number of tokens"),
+            form=checks.choice("form", Format, form),
+            store_arguments=checks.instance("store_arguments", store_arguments, bool, "True or False"),
+            learn_shapes=checks.instance("learn_shapes", learn_shapes, bool, "True or False"),
+        )
+        checks.at_least("budget_tokens", budget_tokens, 1)
+        checks.raise_problems()
+        if not isinstance(fallback_map, FallbackMap):
+            fallback_map = FallbackMap.load(fallback_map) if fallback_map else FallbackMap.empty()
         if not isinstance(policies, Policies):
             policies = Policies.load(policies)
-        mode = Mode(mode)
-        clock = SteadyClock(clock)
-        store = SqlStore(path, half_life_s=half_life_s, now=clock(), hash_key=hash_key)
+        store = SqlStore(path, half_life_s=half_life_s, now=SteadyClock(clock)(), hash_key=hash_key)
         try:
-            return cls(store, fallback_map=fallback_map, policies=policies, mode=mode, clock=clock, **options)
+            return cls(store, fallback_map=fallback_map, policies=policies, options=options)
         except BaseException:
             store.close()
             raise
@@ -212,14 +272,32 @@ class ToolMemory:
 
     # -- plain functions -------------------------------------------------------------------------------
 
+    @overload
     def wrap(
         self,
         function: Callable[P, R],
         *,
+        name: str | None = ...,
+        effect: Effect | str | None = ...,
+        timeout_s: float | None = ...,
+    ) -> Callable[P, R]: ...
+    @overload
+    def wrap(
+        self,
+        function: None = ...,
+        *,
+        name: str | None = ...,
+        effect: Effect | str | None = ...,
+        timeout_s: float | None = ...,
+    ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+    def wrap(
+        self,
+        function: Callable[..., Any] | None = None,
+        *,
         name: str | None = None,
         effect: Effect | str | None = None,
         timeout_s: float | None = None,
-    ) -> Callable[P, R]:
+    ) -> Callable[..., Any]:
         """Return ``function`` with every call made through btm; sync or async, called with any arguments.
 
         A failed call raises the tool's own exception, with the recovery context as its last note
@@ -228,10 +306,15 @@ class ToolMemory:
         0 or infinity: none. Functions of one ``name`` (default: their own) are one tool, so name them apart. What is
         yet to run when it is returned, as generators are, is handed over as it is and teaches nothing.
 
-        Raises TypeError for what cannot be called, ValueError for a ``timeout_s`` that is no time limit.
+        As a decorator it takes options or none: ``@memory.wrap`` and ``@memory.wrap(name="search")``.
+
+        Raises TypeError for what cannot be called and for a LangChain tool (``wrap_tools`` of
+        :mod:`btm.adapters.langchain` takes those), ValueError for an unknown ``effect`` and for a ``timeout_s`` that is
+        no time limit.
         """
         stated = Effect(effect) if effect is not None else None
-        return self._functions.wrap(function, name=name, effect=stated, timeout_s=timeout_s)
+        wrap = partial(self._functions.wrap, name=name, effect=stated, timeout_s=timeout_s)
+        return wrap if function is None else wrap(function)
 
     # -- conversations ----------------------------------------------------------------------------------------------
 

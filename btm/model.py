@@ -1,21 +1,37 @@
 """The vocabulary: frozen values and closed sets that every other module speaks in.
 
-Nothing here decides, stores or imports anything beyond the standard library. Times are seconds since the
-epoch (float), durations are seconds, probabilities are in [0, 1].
+Nothing here decides or stores anything. Times are seconds since the epoch (float), durations are seconds,
+probabilities are in [0, 1].
 """
 
 from __future__ import annotations
 
+import re
+import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
+
+from btm.errors import nearest
 
 NO_ARGUMENTS: Mapping[str, Any] = MappingProxyType({})
 
 
-class Effect(StrEnum):
+class ChoiceEnum(StrEnum):
+    """A closed set whose members users may write as text. A wrong text raises ValueError with the texts there are."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> NoReturn:
+        known = [member.value for member in cls]
+        what = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", cls.__name__).lower()
+        close = nearest(value.lower(), known) if isinstance(value, str) else ""
+        hint = f"; did you mean {close!r}?" if close else ""
+        raise ValueError(f"{reprlib.repr(value)} is not a valid {what}; use one of {', '.join(known)}{hint}")
+
+
+class Effect(ChoiceEnum):
     """What a call does to the world: a read may be repeated freely, a write may not."""
 
     READ = "read"
@@ -32,7 +48,7 @@ class Family(StrEnum):
     UNKNOWN = "unknown"
 
 
-class ErrorKind(StrEnum):
+class ErrorKind(ChoiceEnum):
     """What went wrong with a call. The set is closed: stores, maps and policies rely on these names."""
 
     TIMEOUT = "timeout"
@@ -92,7 +108,7 @@ _FAMILY: Mapping[ErrorKind, Family] = MappingProxyType(
 )
 
 
-class Action(StrEnum):
+class Action(ChoiceEnum):
     """What can be done about a failed call."""
 
     RETRY = "retry"  # same tool, same arguments
@@ -104,7 +120,7 @@ class Action(StrEnum):
     ABANDON = "abandon"
 
 
-class Mode(StrEnum):
+class Mode(ChoiceEnum):
     """How far btm may go: each mode includes what the ones before it do."""
 
     OBSERVE = "observe"  # learn only
@@ -126,6 +142,14 @@ class Mode(StrEnum):
     def acts(self) -> bool:
         """Whether btm carries out recovery steps itself."""
         return self is Mode.ACT
+
+
+class BeliefModel(ChoiceEnum):
+    """How evidence becomes a belief about an action. ``POOLED`` is what btm is for; the others are baselines."""
+
+    POOLED = "pooled"  # a key borrows from like keys until it has evidence of its own
+    FLAT = "flat"  # Beta(1, 1) for every key, each on its own
+    NONE = "none"  # evidence is not used: rules and the map alone
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,18 @@ class _ParsedCall:
         return chat.result(call_id if self.given is None or self.given == "" else self.given, content)
 
 
+class _AwaitableResultError(BaseException):
+    """Ends a call that would have to be awaited: the programmer's mistake, of which neither btm nor the model learns."""
+
+    def __init__(self, tool: str) -> None:
+        super().__init__(tool)
+        self.tool = tool
+
+
+def _needs_arun(tool: str) -> TypeError:
+    return TypeError(f"the tool {tool_name(tool)} is async: await loop.arun(...) instead of loop.run(...)")
+
+
 class ChatLoop:
     """One conversation's tools and requests. It takes them through ``memory``.
 
@@ -127,8 +139,17 @@ class ChatLoop:
     # -- the calls ----------------------------------------------------------------------------------------------------
 
     def run(self, tool_calls: Iterable[Any]) -> list[dict[str, Any]]:
-        """Make an assistant's tool calls one after another; return the ``role: tool`` message of each, in order."""
-        return [self._run(self._read(tool_call)) for tool_call in tool_calls]
+        """Make an assistant's tool calls one after another; return the ``role: tool`` message of each, in order.
+
+        Raises TypeError for a call of an async tool, before any call is made where the function says that it is one:
+        :meth:`arun` takes those.
+        """
+        asked = [self._read(tool_call) for tool_call in tool_calls]
+        for one in asked:
+            function = self.tools.get(one.call.tool)
+            if one.problem is None and function is not None and is_async(function):
+                raise _needs_arun(one.call.tool)
+        return [self._run(one) for one in asked]
 
     async def arun(self, tool_calls: Iterable[Any]) -> list[dict[str, Any]]:
         """Make an assistant's tool calls at once; plain functions run in threads. Otherwise as :meth:`run`."""
@@ -139,7 +160,11 @@ class ChatLoop:
         if over:
             return asked.result(over)
         limited = self._limits.over(self._invoker(asked))
-        handled = self.memory.call(asked.call, limited, available=self.tools.keys(), turn=asked.turn)
+        usable = [name for name, function in self.tools.items() if not is_async(function)]
+        try:
+            handled = self.memory.call(asked.call, limited, available=usable, turn=asked.turn)
+        except _AwaitableResultError as error:
+            raise _needs_arun(error.tool) from None
         return self._answer(asked, handled)
 
     async def _arun(self, asked: _ParsedCall) -> dict[str, Any]:
@@ -152,10 +177,12 @@ class ChatLoop:
 
     def _invoker(self, asked: _ParsedCall) -> Callable[[str, Mapping[str, Any]], Any]:
         def invoke(tool: str, arguments: Mapping[str, Any]) -> Any:
-            function = self._function(tool, asked)
-            if is_async(function):
-                raise NotImplementedError(f"tool {tool!r} is async only: use arun")
-            return apply(function, arguments)
+            result = apply(self._function(tool, asked), arguments)
+            if inspect.isawaitable(result):
+                if inspect.iscoroutine(result):
+                    result.close()
+                raise _AwaitableResultError(tool)
+            return result
 
         return invoke
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from enum import StrEnum
 from typing import Any
 
 import orjson
 
-from btm.model import Action
+from btm.model import Action, ChoiceEnum
 from btm.planning.context import call_text, instruction, quoted
 from btm.runtime.drivers import Handled
 from btm.support.untrusted import bounded_json, cut, harmless, text_of, tool_name
@@ -51,7 +50,7 @@ def wants_bridge(*names: str) -> bool:
     return any(word in name.lower() for name in names for word in _WANTS_BRIDGE)
 
 
-class Placement(StrEnum):
+class Placement(ChoiceEnum):
     """Where in a model's request the recovery context stands."""
 
     USER_REMINDER = "user_reminder"  # an ephemeral last message in the user's role

@@ -19,6 +19,7 @@ from btm.model import ToolCall
 from btm.planning.context import DEFAULT_BUDGET, Format
 from btm.planning.plan import RecoveryContext, RecoveryPlan, Step
 from btm.planning.policy import Policies
+from btm.runtime.options import MemoryOptions
 from btm.store.sql import SqlStore
 
 
@@ -63,8 +64,7 @@ def context(
         store,
         fallback_map=known_tool(map_name, tool),
         policies=Policies.load(policies),
-        budget_tokens=budget,
-        form=Format(form),
+        options=MemoryOptions(budget_tokens=budget, form=Format(form)),
     ) as memory:
         call = ToolCall(
             tool, _arguments(call_json), memory.effect_of(tool), conversation="context", call_id="1"

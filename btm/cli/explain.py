@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -43,7 +42,6 @@ def explain(tool: str, error: str, database: str, map_name: str | None, policies
         open_existing(database),
         fallback_map=fallback_map,
         policies=Policies.load(policies),
-        clock=time.time,
     ) as memory:
         call = ToolCall(tool, effect=memory.effect_of(tool), conversation="explain", call_id="1")
         plan = memory.context(tool, error, call).plan

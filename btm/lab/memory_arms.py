@@ -18,9 +18,10 @@ from btm.lab.faults.clock import START, VirtualClock
 from btm.lab.faults.draw import Draw
 from btm.lab.story import Story
 from btm.memory import ToolMemory
-from btm.model import Mode, ToolCall
+from btm.model import BeliefModel, Mode, ToolCall
 from btm.planning.policy import Policies
 from btm.runtime.drivers import Handled
+from btm.runtime.options import MemoryOptions
 from btm.store import EvidenceRow
 from btm.store.sql import SqlStore
 
@@ -37,7 +38,7 @@ _MODES: Mapping[str, Mode] = {
     "btm:flat": Mode.ACT,
     "btm:shuffled": Mode.ACT,
 }
-_BELIEFS: Mapping[str, str] = {"btm:rules-only": "none", "btm:flat": "flat"}
+_BELIEFS: Mapping[str, BeliefModel] = {"btm:rules-only": BeliefModel.NONE, "btm:flat": BeliefModel.FLAT}
 
 
 def memory_arm(
@@ -79,11 +80,13 @@ class MemoryArm:
             store,
             fallback_map=self._map,
             policies=self._policies,
-            mode=_MODES[self.name],
-            beliefs=_BELIEFS.get(self.name, "pooled"),
-            clock=self._time,
-            sleep=self._sleep,
-            rng=random.Random(self._seed),  # noqa: S311 - spreads simulated waits
+            options=MemoryOptions(
+                mode=_MODES[self.name],
+                beliefs=_BELIEFS.get(self.name, BeliefModel.POOLED),
+                clock=self._time,
+                sleep=self._sleep,
+                rng=random.Random(self._seed),  # noqa: S311 - spreads simulated waits
+            ),
         )
 
     # One memory, many episodes: it is handed the clock of whichever is on.

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from enum import StrEnum
 from typing import Any, NamedTuple
 
 import orjson
 
-from btm.model import Action, ToolCall
+from btm.model import Action, ChoiceEnum, ToolCall
 from btm.planning.plan import Level, RecoveryContext, RecoveryPlan, Step
 from btm.support.untrusted import bounded_json, cut, harmless, redact, text_of, tool_name
 
@@ -35,7 +34,7 @@ Follow its first line unless it contradicts the user.
 """What holds whatever happens: for the system prompt, once, byte-identical so that prompt caches keep working."""
 
 
-class Format(StrEnum):
+class Format(ChoiceEnum):
     """How a context is written."""
 
     TAGGED = "tagged"

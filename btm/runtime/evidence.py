@@ -12,8 +12,8 @@ from btm.store import SKEW_S, Snapshot
 
 _log = logging.getLogger("btm")
 
-BeliefModel = Callable[[Evidence, EvidenceKey, Priors, float], BetaPosterior]
-"""How evidence becomes belief; see :data:`btm.memory.BELIEFS`."""
+BeliefFunction = Callable[[Evidence, EvidenceKey, Priors, float], BetaPosterior]
+"""How evidence becomes belief; see :class:`btm.model.BeliefModel`."""
 
 _MAX_RECENT = 1_000
 
@@ -27,7 +27,7 @@ class Credit:
     wrong outweighs nothing. The latest 1,000 are kept for that; where older ones lie ahead, evidence is read as of theirs.
     """
 
-    def __init__(self, snapshot: Snapshot, believe: BeliefModel) -> None:
+    def __init__(self, snapshot: Snapshot, believe: BeliefFunction) -> None:
         self._decay: Decay = snapshot.decay
         self._priors: Priors = snapshot.priors
         self._evidence = Evidence(snapshot.evidence)

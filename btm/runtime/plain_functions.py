@@ -27,6 +27,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _log = logging.getLogger("btm")
+_LANGCHAIN_TOOL = ("langchain_core.tools.base", "BaseTool")
 
 
 class Caller(Protocol):
@@ -94,6 +95,11 @@ class WrappedFunctions:
         if isinstance(given, staticmethod | classmethod):
             inner = self.wrap(given.__func__, name=name, effect=effect, timeout_s=timeout_s)
             return cast(Callable[P, R], type(given)(inner))
+        if _is_langchain_tool(given):
+            raise TypeError(
+                f"{type(given).__name__} is a LangChain tool: wrap it with "
+                "btm.adapters.langchain.wrap_tools(tool, memory)"
+            )
         if not callable(given):
             raise TypeError(f"only what can be called can be wrapped, not {type(given).__name__}")
         tool = name or name_of(given)
@@ -219,6 +225,11 @@ class _Calls:
 
     def _effect(self, tool: str) -> Effect:
         return self._memory.effect_of(tool, self._entry(tool).effect)
+
+
+def _is_langchain_tool(value: object) -> bool:
+    # By name: nothing but an adapter imports a framework.
+    return any((c.__module__, c.__qualname__) == _LANGCHAIN_TOOL for c in type(value).__mro__)
 
 
 class _HandedOver(BaseException):

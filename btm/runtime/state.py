@@ -18,7 +18,7 @@ from btm.model import Action, Attempt, Effect, ErrorKind, EvidenceKey, Incident,
 from btm.planning.options import MapRelations
 from btm.runtime.deduplication import Finished
 from btm.runtime.drivers import Reply
-from btm.runtime.evidence import BeliefModel, Credit
+from btm.runtime.evidence import BeliefFunction, Credit
 from btm.runtime.health import Health
 from btm.runtime.known_values import Facts
 from btm.runtime.outcomes import outcome_of
@@ -52,7 +52,7 @@ class Ledger:
         *,
         clock: Callable[[], float],
         emit: Callable[[Event], None],
-        believe: BeliefModel,
+        believe: BeliefFunction,
         store_arguments: bool = False,
         learn_shapes: bool = False,
     ) -> None:

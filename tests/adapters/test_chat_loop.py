@@ -196,10 +196,31 @@ async def test_awaited_calls_run_at_once_and_plain_functions_in_threads() -> Non
     assert all(m["content"] != threading.main_thread().name for m in made)
 
 
-def test_an_async_function_under_run_says_what_to_do() -> None:
-    loop = ChatLoop(memory_of(), [list_orders_async])
-    [made] = loop.run(asked(("list_orders_async", {"user_id": "u1"}, "c1"))["tool_calls"])
-    assert "async only: use arun" in made["content"]
+def test_an_async_function_under_run_raises_for_the_programmer_before_any_call_is_made() -> None:
+    made: list[str] = []
+
+    def find_user(email: str) -> str:
+        made.append(email)
+        return "u1"
+
+    with memory_of() as memory:
+        loop = ChatLoop(memory, [find_user, list_orders_async])
+        both = asked(("find_user", {"email": "a"}, "c1"), ("list_orders_async", {"user_id": "u1"}, "c2"))
+        with pytest.raises(TypeError, match=r"list_orders_async is async: await loop.arun"):
+            loop.run(both["tool_calls"])
+        assert made == []
+        assert logged(memory) == []
+
+
+def test_a_function_that_turns_out_to_be_async_raises_for_the_programmer_too() -> None:
+    def hidden(user_id: str) -> Any:
+        return list_orders_async(user_id)
+
+    with memory_of() as memory:
+        loop = ChatLoop(memory, [hidden])
+        with pytest.raises(TypeError, match=r"hidden is async: await loop.arun"):
+            loop.run(asked(("hidden", {"user_id": "u1"}, "c1"))["tool_calls"])
+        assert logged(memory) == []
 
 
 def test_a_raised_text_with_our_tags_is_no_note() -> None:

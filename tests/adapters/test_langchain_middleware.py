@@ -456,3 +456,32 @@ def test_a_tools_text_that_poses_as_a_note_of_ours_is_disarmed_in_the_request_al
     assert "</recovery" not in seen.content
     (kept,) = [m for m in answer["messages"] if isinstance(m, ToolMessage)]
     assert kept.content == forged
+
+
+# -- limited to some tools ---------------------------------------------------------------------------------------------
+
+
+@WAYS
+@pytest.mark.parametrize("named", [["find_user"], [find_user], find_user])
+def test_a_tool_that_is_not_named_passes_as_if_btm_were_not_there(way: str, named: Any) -> None:
+    with memory_of() as memory:
+        script = [calls(("find_user", {"email": "a"}, "c1")), calls(("get_order", {"order_id": "o1"}, "c2"))]
+        made, model = agent(memory, script, tools=named)
+        with pytest.raises(PermissionError):
+            run(made, way, ASK)
+        assert len(model.requests) == 2
+        assert [tool for tool, *_ in logged(memory)] == ["find_user"]
+
+
+def test_a_tool_that_is_named_is_handled() -> None:
+    with memory_of() as memory:
+        made, model = agent(
+            memory, [calls(("get_order", {"order_id": "o1"}, "c1")), DONE], tools=["get_order"]
+        )
+        made.invoke(ASK)
+        assert "<recovery" in model.requests[1][-1].text
+
+
+def test_tools_must_be_tools_or_names() -> None:
+    with memory_of() as memory, pytest.raises(TypeError, match="not int"):
+        BTMMiddleware(memory, tools=[3])  # type: ignore[list-item]

@@ -459,3 +459,38 @@ def test_conversations_are_told_by_thread_then_by_name_then_by_the_run() -> None
     memory.flush()
     names = {r["call_id"]: r["conversation"] for r in memory._store.log("calls")}
     assert names["c4"] != names["c3"]  # the same message again, in a run of its own
+
+
+# -- one tool --------------------------------------------------------------------------------------------------------
+
+
+def test_one_tool_comes_back_as_one_wrapped_tool() -> None:
+    counting = CountingTool()
+    with memory_of() as memory:
+        wrapped = wrap_tools(counting, memory)
+        assert isinstance(wrapped, CountingTool)
+        assert wrapped.invoke(call(order_id="o1")).content == "order o1"
+        assert [tool for tool, *_ in logged(memory)] == ["get_order"]
+    assert unwrap_tools(wrapped) is counting
+
+
+def test_one_function_comes_back_as_one_wrapped_tool() -> None:
+    def search(text: str) -> str:
+        """Search."""
+        return text
+
+    with memory_of() as memory:
+        assert wrap_tools(search, memory).invoke(call("search", text="words")).content == "words"
+
+
+def test_what_is_no_tool_is_refused_by_its_type() -> None:
+    with memory_of() as memory, pytest.raises(TypeError, match="not str"):
+        wrap_tools(["get_order"], memory)  # type: ignore[list-item]
+
+
+def test_wrapping_a_langchain_tool_as_a_function_names_the_right_way() -> None:
+    with (
+        memory_of() as memory,
+        pytest.raises(TypeError, match=r"btm\.adapters\.langchain\.wrap_tools\(tool, memory\)"),
+    ):
+        memory.wrap(CountingTool())  # type: ignore[call-overload]

@@ -560,3 +560,26 @@ def test_calls_with_different_arrays_are_different_calls() -> None:
                 fit(values.copy())
         with pytest.raises(RefusedCallError):
             fit(values.copy())
+
+
+# -- as a decorator ------------------------------------------------------------------------------------------------
+
+
+def test_wrap_is_a_decorator_with_and_without_options() -> None:
+    with memory_of(fallback_map=NO_MAP) as memory:
+
+        @memory.wrap
+        def plain(text: str) -> str:
+            return text
+
+        @memory.wrap(name="search", effect="read")
+        def find(text: str) -> str:
+            return text
+
+        @memory.wrap()
+        async def later(text: str) -> str:
+            return text
+
+        assert (plain("a"), find("b"), asyncio.run(later("c"))) == ("a", "b", "c")
+        assert find.__name__ == "find"
+        assert learned(memory) == [("plain", None), ("search", None), ("later", None)]

@@ -13,6 +13,7 @@ from btm.errors import StoreError
 from btm.learning.posterior import Decay, Evidence, Priors, pooled
 from btm.model import Action, ErrorKind, EvidenceKey, Mode, ToolCall
 from btm.planning.policy import Policies
+from btm.runtime.options import MemoryOptions
 from btm.store import FittedConversation
 from btm.store.merging import Merged, merge_into, merged
 from btm.store.sql import SqlStore
@@ -109,7 +110,10 @@ def test_halves_of_a_keys_attempts_are_by_time() -> None:
     clock = Clock()
     store = SqlStore(None, half_life_s=HALF_LIFE, now=clock())
     with ToolMemory(
-        store, fallback_map=NO_MAP, policies=Policies(), mode=Mode.OBSERVE, clock=clock
+        store,
+        fallback_map=NO_MAP,
+        policies=Policies(),
+        options=MemoryOptions(mode=Mode.OBSERVE, clock=clock),
     ) as living:
         for number, works in enumerate([True, True, True, False, False]):
             clock.now += 60.0

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from langchain_core.tools import BaseTool
@@ -35,6 +36,14 @@ Node = TypeVar("Node")
 
 @overload
 def wrap_tools(
+    tools: BaseTool | FunctionType,
+    memory: ToolMemory,
+    *,
+    raises: bool = ...,
+    timeouts: Mapping[str, float] | None = ...,
+) -> BaseTool: ...
+@overload
+def wrap_tools(
     tools: Iterable[BaseTool | Callable[..., Any]],
     memory: ToolMemory,
     *,
@@ -48,9 +57,10 @@ def wrap_tools(
 def wrap_tools(
     tools: Any, memory: ToolMemory, *, raises: bool = False, timeouts: Mapping[str, float] | None = None
 ) -> Any:
-    """Return tools with btm around every call; a LangGraph ``ToolNode`` comes back as one with wrapped tools.
+    """Return tools with btm around every call: a list for several, one for one.
 
-    Each keeps its class, name, schema, callbacks and whatever else it has. Wrapping twice changes nothing.
+    A plain function becomes a LangChain tool first; a LangGraph ``ToolNode`` comes back as one with wrapped tools. Each
+    tool keeps its class, name, schema, callbacks and whatever else it has. Wrapping twice changes nothing.
 
     A call that fails and has an id (a model made it) comes back as a ``ToolMessage`` with ``status="error"``, so
     that it does not take the run and its parallel siblings with it; ``raises`` leaves exceptions alone, as do calls
@@ -64,9 +74,13 @@ def wrap_tools(
     binding = Binding(memory, Timeouts(memory.fallback_map, dict(timeouts or {})), raises)
     if _is_tool_node(tools):
         return _rebuilt(tools, [binding.wrap(tool) for tool in tools.tools_by_name.values()])
-    return [binding.wrap(tool if isinstance(tool, BaseTool) else as_tool(tool)) for tool in tools]
+    if _is_one(tools):
+        return binding.wrap(_as_tool(tools))
+    return [binding.wrap(_as_tool(tool)) for tool in tools]
 
 
+@overload
+def unwrap_tools(tools: BaseTool) -> BaseTool: ...
 @overload
 def unwrap_tools(tools: Iterable[BaseTool]) -> list[BaseTool]: ...
 @overload
@@ -75,7 +89,20 @@ def unwrap_tools(tools: Any) -> Any:
     """Return the tools inside wrapped ones, the very objects that were wrapped; others as they are."""
     if _is_tool_node(tools):
         return _rebuilt(tools, [original_of(tool) for tool in tools.tools_by_name.values()])
-    return [original_of(tool) for tool in tools]
+    return original_of(tools) if isinstance(tools, BaseTool) else [original_of(tool) for tool in tools]
+
+
+def _is_one(value: Any) -> bool:
+    return isinstance(value, BaseTool) or (callable(value) and not isinstance(value, Iterable))
+
+
+def _as_tool(value: Any) -> BaseTool:
+    if isinstance(value, BaseTool):
+        return value
+    if not callable(value):
+        raise TypeError(f"a tool is a LangChain tool or a function, not {type(value).__name__}")
+    made: BaseTool = as_tool(value)
+    return made
 
 
 def _is_tool_node(value: Any) -> bool:

@@ -6,7 +6,7 @@ import functools
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from langchain.agents.middleware import AgentMiddleware
@@ -47,7 +47,9 @@ class BTMMiddleware(AgentMiddleware[Any, Any, Any]):
       the stored history stays as the framework wrote it. The standing rules stand once in the system message.
     * Calls whose arguments are no JSON, which otherwise end the loop in silence, come back to the model as errors.
 
-    ``timeouts`` are seconds by tool name, before those of the fallback map. ``budget`` is told to the model before
+    ``tools`` limits btm to these tools, given by name or as objects: calls of others pass as if btm were not there, so
+    it learns nothing from them (None: all tools). ``timeouts`` are seconds by tool name, before those of the fallback
+    map. ``budget`` is told to the model before
     it is spent, and in guard and act mode kept. ``repair_history`` answers calls that a crash left without a result,
     in the request. ``rules`` off leaves the system message alone. ``bridge`` puts an assistant's turn between a tool's
     result and the reminder, which Mistral's API asks for (None: where the model is one of theirs).
@@ -62,6 +64,7 @@ class BTMMiddleware(AgentMiddleware[Any, Any, Any]):
         self,
         memory: ToolMemory,
         *,
+        tools: Iterable[BaseTool | str] | None = None,
         placement: Placement | str = Placement.USER_REMINDER,
         timeouts: Mapping[str, float] | None = None,
         budget: Budget | None = None,
@@ -73,6 +76,7 @@ class BTMMiddleware(AgentMiddleware[Any, Any, Any]):
         super().__init__()
         self.tools = []
         self.memory = memory
+        self._named = None if tools is None else _names_of(tools)
         self.placement = Placement(placement)
         self.budget = budget
         self.repair_history = repair_history
@@ -100,11 +104,17 @@ class BTMMiddleware(AgentMiddleware[Any, Any, Any]):
         return await handler(request) if step is None else await step.arun(handler)
 
     def _step(self, request: ToolCallRequest, handler: Any) -> ToolStep | None:
+        if not self.covers(request.tool_call["name"]):
+            return None
         if not self._warned:
             self._warned = True
             answers = self.memory.mode.advises and not self.raises
             safely(functools.partial(warn_about_neighbours, self, handler, answers=answers))
         return safely(ToolStep.of, self, request)
+
+    def covers(self, tool: str) -> bool:
+        """Whether calls of this tool go through btm."""
+        return self._named is None or tool in self._named
 
     def effect(self, tool: str) -> Effect:
         """Return a tool's effect."""
@@ -150,6 +160,17 @@ class BTMMiddleware(AgentMiddleware[Any, Any, Any]):
                 turn.counted(await self.memory.acall(call, _araising(error), available=(), turn=asked))
             if not turn.again(response):
                 return turn.whole(response)
+
+
+def _names_of(tools: Iterable[BaseTool | str]) -> frozenset[str]:
+    """Return the tools' names. Raises TypeError for what is neither a tool nor a name, or no list of them."""
+    if isinstance(tools, str | BaseTool):
+        tools = [tools]
+    given = list(tools)
+    for tool in given:
+        if not isinstance(tool, str | BaseTool):
+            raise TypeError(f"tools holds tools or their names, not {type(tool).__name__}")
+    return frozenset(tool if isinstance(tool, str) else tool.name for tool in given)
 
 
 def _turn(request: ModelRequest[Any], response: ModelResponse[Any], call_id: str) -> Turn:

@@ -111,6 +111,8 @@ class ModelTurn:
         message = _answer(response)
         found: list[tuple[ToolCall, Exception]] = []
         for call_id, tool, arguments, problem in transcript.invalid_calls(message) if message else ():
+            if not self._middleware.covers(tool):
+                continue
             effect = self._middleware.effect(tool)
             call = ToolCall(tool, {"unreadable": arguments}, effect, self._conversation, call_id)
             found.append((call, unreadable_error(tool, problem)))
