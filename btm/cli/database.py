@@ -53,7 +53,7 @@ def _tables(path: Path) -> frozenset[str]:
 
 
 @dataclass(frozen=True)
-class Learned:
+class StoredEvidence:
     """What a database holds, ready for reading as of one moment."""
 
     evidence: Evidence
@@ -62,7 +62,7 @@ class Learned:
     trends: Mapping[EvidenceKey, Trend] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, where: str) -> Learned:
+    def read(cls, where: str) -> StoredEvidence:
         """Read a database; evidence is decayed to now."""
         store = open_existing(where)
         try:

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.padding import Padding
 
 from btm.cli.context import known_tool, step_document
-from btm.cli.database import Learned, open_existing
+from btm.cli.database import StoredEvidence, open_existing
 from btm.cli.options import JSON, POLICIES, database_option, kind_option, map_option
 from btm.cli.output import console, emit_json, paragraph, percent, table
 from btm.learning.posterior import Share, shares, weights
@@ -36,7 +36,7 @@ def explain(tool: str, error: str, database: str, map_name: str | None, policies
     starts from, what failures of its family and kind taught, or the substitute's record elsewhere, and what was seen
     here. Each line says what is believed with it, and its share of the final belief.
     """
-    learned = Learned.read(database)
+    learned = StoredEvidence.read(database)
     fallback_map = known_tool(map_name, tool)
     with ToolMemory(
         open_existing(database),
@@ -57,12 +57,12 @@ def _key(plan: RecoveryPlan, step: Step) -> EvidenceKey | None:
     return EvidenceKey(plan.call.tool, plan.outcome.kind, step.action, step.target, 1)
 
 
-def _shares(plan: RecoveryPlan, step: Step, learned: Learned) -> Sequence[Share]:
+def _shares(plan: RecoveryPlan, step: Step, learned: StoredEvidence) -> Sequence[Share]:
     key = _key(plan, step)
     return shares(learned.evidence, key, learned.priors, learned.scale) if key is not None else ()
 
 
-def _document(plan: RecoveryPlan, learned: Learned) -> dict[str, Any]:
+def _document(plan: RecoveryPlan, learned: StoredEvidence) -> dict[str, Any]:
     return {
         "tool": plan.call.tool,
         "kind": plan.outcome.kind,
@@ -72,7 +72,7 @@ def _document(plan: RecoveryPlan, learned: Learned) -> dict[str, Any]:
     }
 
 
-def _step_document(plan: RecoveryPlan, step: Step, learned: Learned) -> dict[str, Any]:
+def _step_document(plan: RecoveryPlan, step: Step, learned: StoredEvidence) -> dict[str, Any]:
     found = _shares(plan, step, learned)
     start, *parts = weights(found)
     levels = [
@@ -91,7 +91,7 @@ def _step_document(plan: RecoveryPlan, step: Step, learned: Learned) -> dict[str
     return {**step_document(step), "start": begun, "levels": levels}
 
 
-def _print(plan: RecoveryPlan, learned: Learned) -> None:
+def _print(plan: RecoveryPlan, learned: StoredEvidence) -> None:
     out = console()
     paragraph(
         out, f"{plan.call.tool} failed as {plan.outcome.kind}. Steps in order of chance x value / cost:"
@@ -113,7 +113,7 @@ def _name(step: Step) -> str:
     return f"{step.action} {step.tool if step.target else ''}".strip()
 
 
-def _print_step(head: str, plan: RecoveryPlan, step: Step, learned: Learned) -> None:
+def _print_step(head: str, plan: RecoveryPlan, step: Step, learned: StoredEvidence) -> None:
     out = console()
     paragraph(out, head, rest=_INDENT, style="bold")
     if step.belief is None:

@@ -8,7 +8,7 @@ import click
 from rich.markup import escape
 
 from btm.cli.bars import ORDINALS, WIDTH, interval_bar
-from btm.cli.database import Learned, belief_row
+from btm.cli.database import StoredEvidence, belief_row
 from btm.cli.options import JSON, Number, action_option, database_option, kind_option
 from btm.cli.output import console, emit_json, fail
 from btm.errors import nearest
@@ -53,7 +53,7 @@ def show(
     "worse" says that the later half of the attempts went clearly otherwise than the earlier half (at 95 %); only what
     a memory lived through has an order, not what was fitted from logs.
     """
-    learned = Learned.read(database)
+    learned = StoredEvidence.read(database)
     everything = learned.beliefs()
     if tool is not None and everything:
         _check_tool(tool, everything, database)
