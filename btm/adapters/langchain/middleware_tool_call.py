@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
 
+from btm.adapters.langchain.exception_origin import PassedOn, tools_own
 from btm.adapters.langchain.injection import require_sync
 from btm.adapters.langchain.results import Address
 from btm.adapters.langchain.run_context import conversation_of, task_of
@@ -18,7 +19,7 @@ from btm.adapters.langchain.transcript import messages_of, outline, turn_of
 from btm.adapters.outline import asked_since_request
 from btm.model import ToolCall
 from btm.planning.context import call_text
-from btm.runtime.drivers import Handled
+from btm.runtime.drivers import Handled, is_control_flow
 from btm.support.call_ids import Turn
 from btm.support.failsafe import safely
 
@@ -35,6 +36,8 @@ class ToolStep(KitCall):
     middleware: BTMMiddleware
     request: ToolCallRequest
     tools: Mapping[str, BaseTool]
+    # A tool's failure, and what middleware inside raised in its place: that is learned, and this goes on.
+    instead: tuple[Exception, Exception] | None = None
 
     @classmethod
     def of(cls, middleware: BTMMiddleware, request: ToolCallRequest) -> ToolStep:
@@ -66,7 +69,17 @@ class ToolStep(KitCall):
             return over
         if self.request.tool is not None:
             require_sync(self.request.tool)
-        return self.make(lambda tool, given: self.exchange.show(handler(self._for(tool, given))), self.tools)
+
+        def invoke(tool: str, arguments: Mapping[str, Any]) -> Any:
+            try:
+                raw = handler(self._for(tool, arguments))
+            except Exception as error:  # noqa: BLE001 - it is raised below, or passed on
+                failure = self._failure(error, tool)
+            else:
+                return self.exchange.show(raw)
+            raise failure
+
+        return self.make(invoke, self.tools)
 
     async def arun(self, handler: Callable[[ToolCallRequest], Awaitable[Any]]) -> Any:
         """Make the call, awaited."""
@@ -79,7 +92,13 @@ class ToolStep(KitCall):
             request = self._for(tool, arguments)
             if request.tool is not None and timeouts.any and timeouts.seconds(tool) is not None:
                 request = request.override(tool=detached(request.tool))
-            return self.exchange.show(await handler(request))
+            try:
+                raw = await handler(request)
+            except Exception as error:  # noqa: BLE001 - it is raised below, or passed on
+                failure = self._failure(error, tool)
+            else:
+                return self.exchange.show(raw)
+            raise failure
 
         return await self.amake(invoke, self.tools)
 
@@ -92,6 +111,24 @@ class ToolStep(KitCall):
         other = self.request.tool_call.copy()
         other["name"], other["args"] = tool, dict(arguments)
         return self.request.override(tool_call=other, tool=self.tools[tool])
+
+    def _failure(self, error: Exception, tool: str) -> Exception:
+        """Return the tool's own exception behind what came out of the middleware inside; pass on what is none."""
+        if is_control_flow(error):
+            return error
+        own = tools_own(error, tool, self.to.call_id)
+        if own is None:
+            raise PassedOn(error)
+        if own is not error:
+            self.instead = own, error
+        return own
+
+    def answer(self, handled: Handled) -> Any:
+        """Return what the agent gets, unless middleware inside has raised something in place of the tool's failure."""
+        if handled.error is not None and self.instead is not None and handled.error is self.instead[0]:
+            self.note(handled)
+            raise self.instead[1]
+        return super().answer(handled)
 
     def _over_budget(self) -> ToolMessage | None:
         """Refuse a call that goes beyond the budget, where calls may be refused."""

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from btm.adapters.langchain.exception_origin import PassedOn
 from btm.adapters.langchain.results import Address, Exchange, answer, view
 from btm.adapters.langchain.run_context import enter, leave
 from btm.adapters.notes import Notes
@@ -52,9 +53,13 @@ class KitCall:
         try:
             limited = self._limits.over(invoke) if kit.timeouts.any else invoke
             handled = kit.memory.call(self.call, limited, available=available, turn=self.turn)
+        except PassedOn as passed:
+            other = passed.error
+        else:
+            return self.answer(handled)
         finally:
             leave(token)
-        return self.answer(handled)
+        raise other  # here, where nothing is added to what it was raised from
 
     async def amake(self, invoke: AsyncInvoker, available: Collection[str]) -> Any:
         """Make the call, awaited; return what the agent gets."""
@@ -63,9 +68,13 @@ class KitCall:
         try:
             limited = self._limits.over_async(invoke) if kit.timeouts.any else invoke
             handled = await kit.memory.acall(self.call, limited, available=available, turn=self.turn)
+        except PassedOn as passed:
+            other = passed.error
+        else:
+            return self.answer(handled)
         finally:
             leave(token)
-        return self.answer(handled)
+        raise other
 
     def answer(self, handled: Handled) -> Any:
         """Return what the agent gets: the tool's own object where that is the answer."""
