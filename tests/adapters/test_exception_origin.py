@@ -16,7 +16,7 @@ from langgraph.prebuilt import InjectedStore
 from btm.adapters.langchain import BTMMiddleware
 
 
-class RunEnded(Exception):
+class RunEndedError(Exception):
     pass
 
 
@@ -51,7 +51,7 @@ class Around(AgentMiddleware[Any, Any, Any]):
         answer: list[Any] = []
         try:
             answer.append(await handler(request))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - it goes on below
             failure = error
 
             def again() -> Any:
@@ -65,14 +65,14 @@ class Around(AgentMiddleware[Any, Any, Any]):
 
 
 def refuse(_: Callable[[], Any]) -> Any:
-    raise RunEnded("the classifier is not to be reached")
+    raise RunEndedError("the classifier is not to be reached")
 
 
 def translate(make: Callable[[], Any]) -> Any:
     try:
         return make()
     except ConnectionError as error:
-        raise RunEnded("the backend is down") from error
+        raise RunEndedError("the backend is down") from error
 
 
 def run(model: ScriptedModel, tools: list[BaseTool], middleware: list[Any], *, awaited: bool) -> list[Any]:
@@ -88,7 +88,7 @@ def run(model: ScriptedModel, tools: list[BaseTool], middleware: list[Any], *, a
 def test_a_guard_inside_that_raises_ends_the_run_and_teaches_nothing(mode: str, awaited: bool) -> None:
     memory = memory_of(mode)
     model = ScriptedModel(script=[calls(("list_notes", {"q": "a"}, "c1")), DONE])
-    with pytest.raises(RunEnded) as raised:
+    with pytest.raises(RunEndedError) as raised:
         run(model, [list_notes], [BTMMiddleware(memory), Around(refuse)], awaited=awaited)
     assert raised.value.__cause__ is None
     assert logged(memory) == []
@@ -110,7 +110,7 @@ def test_what_middleware_raises_in_place_of_a_tools_failure_goes_on_and_the_fail
 ) -> None:
     memory = memory_of()
     model = ScriptedModel(script=[calls(("look_up", {"q": "a"}, "c1")), DONE])
-    with pytest.raises(RunEnded) as raised:
+    with pytest.raises(RunEndedError) as raised:
         run(model, [look_up], [BTMMiddleware(memory), Around(translate)], awaited=awaited)
     assert isinstance(raised.value.__cause__, ConnectionError)
     assert logged(memory) == [("look_up", "unavailable", "c1")]
@@ -186,5 +186,5 @@ def test_time_limits_change_nothing_about_whose_exception_it_is(
     assert "connection refused" in messages[2].text
     model = ScriptedModel(script=[calls(("list_notes", {"q": "a"}, "c1")), DONE])
     ours = BTMMiddleware(memory, timeouts=timeouts)
-    with pytest.raises(RunEnded):
+    with pytest.raises(RunEndedError):
         run(model, [list_notes], [ours, Around(refuse)], awaited=awaited)

@@ -26,7 +26,9 @@ _open = [ToolMemory.open(mode=_mode or "observe")]  # some agents are made where
 def create_agent(*args: Any, middleware: Any = (), **kwargs: Any) -> Any:
     """Make an agent with btm as its outermost or innermost middleware."""
     ours = BTMMiddleware(_open[-1])
-    return _make(*args, middleware=[ours, *middleware] if _place == "first" else [*middleware, ours], **kwargs)
+    return _make(
+        *args, middleware=[ours, *middleware] if _place == "first" else [*middleware, ours], **kwargs
+    )
 
 
 @pytest.fixture(autouse=True)
