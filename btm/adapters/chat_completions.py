@@ -248,7 +248,7 @@ class ChatLoop:
         if handled.refused:
             return asked.result(refusal_text(handled), call_id)
         if handled.error is not None:
-            return asked.result(error_text(handled.error), call_id)
+            return asked.result(error_text(handled.error, handled.call.arguments), call_id)
         return asked.result(result_text(handled.result), call_id)
 
     # -- the end ------------------------------------------------------------------------------------------------------

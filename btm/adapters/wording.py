@@ -12,9 +12,11 @@ from typing import Any
 
 import orjson
 
+from btm.classify.reading import attribute
 from btm.model import Action, ChoiceEnum
 from btm.planning.context import call_text, instruction, quoted
 from btm.runtime.drivers import Handled
+from btm.support.readable import shown
 from btm.support.untrusted import bounded_json, cut, harmless, text_of, tool_name
 
 MAX_CONTEXTS = 4
@@ -22,6 +24,7 @@ MAX_CONTEXTS = 4
 
 _REQUEST_LIMIT = 1_500
 _ERROR_LIMIT = 4_000
+_PAGE_LIMIT = 8_000
 _SAY_LIMIT = 600
 _RESULT_LIMIT = 1_000_000
 
@@ -88,9 +91,14 @@ def closing(contexts: Sequence[str], request: str) -> str:
     return f"The request is still: {asked}\n\n{last}" if asked else last
 
 
-def error_text(error: Exception) -> str:
-    """Return what the model reads when a tool raised: the exception's type and text, cut, without tags of ours."""
-    text = f"{type(error).__name__}: {text_of(error, _ERROR_LIMIT)}".rstrip(": ")
+def error_text(error: Exception, sent: Mapping[str, Any] | None = None) -> str:
+    """Return what the model reads when a tool raised: the exception's type and text, cut, without tags of ours.
+
+    A page is told by what it shows. ``sent`` are the call's arguments: a path that the agent itself named stays.
+    """
+    known = " ".join(text_of(value, 500) for value in [*(sent or {}).values()][:20])
+    said = shown(text_of(error, _PAGE_LIMIT), known)
+    text = f"{type(error).__name__}: {said}".rstrip(": ")
     return cut(str(disarmed(text)), _ERROR_LIMIT)
 
 
@@ -98,12 +106,24 @@ def result_text(value: Any) -> str:
     """Return a tool's result as text for a model: a text as it is, anything else as JSON."""
     if isinstance(value, str):
         return value
+    texts = _mcp_texts(value)
+    if texts is not None:
+        return "\n".join(texts)
     try:
         return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()
     except (TypeError, ValueError, RecursionError):
         if isinstance(value, Mapping | list | tuple | set | frozenset):
             return bounded_json(value, _RESULT_LIMIT)
         return text_of(value, _RESULT_LIMIT)
+
+
+def _mcp_texts(value: Any) -> list[str] | None:
+    """Return the texts of an MCP result's content, None for anything else, also where a block is no text."""
+    content = attribute(value, "content")
+    if not isinstance(content, list) or not content or isinstance(value, Mapping):
+        return None
+    texts = [attribute(block, "text") for block in content]
+    return texts if all(isinstance(text, str) for text in texts) else None
 
 
 def disarmed(content: Any) -> Any:

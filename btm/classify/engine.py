@@ -14,11 +14,13 @@ from btm.classify import bodies, exceptions, frameworks, hints, markup, plain, s
 from btm.classify.ambiguity import is_ambiguous
 from btm.classify.expectations import ErrorRule, Expectations
 from btm.classify.finding import NONE, Finding
+from btm.classify.reading import TEXT_LIMIT
 from btm.classify.shape import ShapeProfile
 from btm.classify.telling import is_quiet
 from btm.model import SUCCESS, Effect, ErrorKind, Family, Outcome, ToolCall
 from btm.support import untrusted
 from btm.support.process_state import kept
+from btm.support.readable import readable
 
 UserRule = ErrorRule | Callable[[ToolCall, Any, BaseException | None], Outcome | ErrorKind | None]
 _log = logging.getLogger("btm")
@@ -170,7 +172,7 @@ def _explicit_repr(text: str, call: ToolCall, now: float | None) -> Finding | No
     """The ``repr`` of an MCP result, as loops that print their results keep it."""
     inner = _REPR_TEXT.search(text[:2_400])
     said = inner.group(2) if inner is not None else ""
-    if "isError=True" in text[-60:]:
+    if frameworks.is_printed_failure(text):
         return bodies.of_failed_value(said, call, now)
     return plain.of_plain_text(said, call.tool)
 
@@ -185,18 +187,31 @@ def _parsed(text: str) -> Any:
 
 
 def _outcome(found: Finding, call: ToolCall, value: Any = None) -> Outcome:
-    detail = found.detail or (untrusted.text_of(value, 600) if value is not None else "")
+    detail = found.detail or _text_of(value)
+    shown = _BOILERPLATE.sub("", detail, 3) if "For " in detail else detail
     return Outcome(
         kind=found.kind,
-        detail=untrusted.redact(_BOILERPLATE.sub("", detail, 3) if "For " in detail else detail),
+        detail=untrusted.redact(readable(shown, _sent(call))),
         status_code=found.status_code,
         retry_after_s=found.retry_after_s,
         silent=found.kind.family is Family.SILENT or found.rule.startswith("shape:"),
-        ambiguous=is_ambiguous(found, call, detail),
+        ambiguous=is_ambiguous(found, call, detail if found.detail else detail[:600]),
         confidence=max(0.05, min(1.0, found.confidence)),
         reason=_clean(found.reason),
         rule=found.rule,
     )
+
+
+def _text_of(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, list) and bodies.is_content(value):
+        return bodies.content_text(value)
+    return untrusted.text_of(value, TEXT_LIMIT)
+
+
+def _sent(call: ToolCall) -> str:
+    return " ".join(untrusted.text_of(value, 500) for value in [*call.arguments.values()][:20])
 
 
 @lru_cache(maxsize=1_024)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from btm.classify.reading import attribute, field
 
+_PRINTED_FLAG = re.compile(r" is(?:E|_e)rror=True(?: result_type='\w{1,40}')?\Z")
 _WRAPPERS = frozenset({"isError", "is_error", "content"})
 
 
@@ -50,6 +52,11 @@ def unwrap(result: Any) -> ToolResult:
         status = attribute(result, "status")
         return ToolResult(content, status == "error" if isinstance(status, str) else None)
     return ToolResult(result)
+
+
+def is_printed_failure(text: str) -> bool:
+    """Whether a text is the ``repr`` of an MCP result that is flagged as an error, of either generation of the SDK."""
+    return text.startswith("meta=") and _PRINTED_FLAG.search(text, max(0, len(text) - 80)) is not None
 
 
 def unwrapped(structured: Any) -> Any:

@@ -95,8 +95,9 @@ def _described(value: object) -> str:
 
 
 def quoted(text: str, limit: int = _DETAIL_LIMIT) -> str:
-    """Return foreign text as a JSON string that is redacted, cut and harmless."""
-    return harmless(orjson.dumps(redact(text, limit).encode("utf-8", "replace").decode()).decode())
+    """Return foreign text as a JSON string that is redacted, cut and harmless, with no quotes to escape in it."""
+    plain = redact(text, limit).replace('"', "'").encode("utf-8", "replace").decode()
+    return harmless(orjson.dumps(plain).decode())
 
 
 # -- the lines -----------------------------------------------------------------------------------------------------

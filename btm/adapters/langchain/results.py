@@ -9,7 +9,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage, ToolMessage
 
 from btm.adapters.wording import disarmed, error_text, longer, refusal_text, result_text
-from btm.classify.frameworks import ToolResult
+from btm.classify.frameworks import ToolResult, is_printed_failure
 from btm.classify.reading import attribute
 from btm.errors import RefusedCallError
 from btm.runtime.drivers import Handled
@@ -36,7 +36,7 @@ def view(result: Any) -> Any:
 def _flagged(result: Any) -> Any:
     """An MCP result that LangChain has turned into its ``repr`` still says that it is an error, at its very end."""
     content = result.content if isinstance(result, ToolMessage) else result
-    if isinstance(content, str) and content.endswith(" isError=True"):
+    if isinstance(content, str) and is_printed_failure(content):
         return ToolResult(content, is_error=True)
     return result
 
@@ -123,7 +123,7 @@ def answer(
             if told:
                 handled.error.add_note(told)
             raise handled.error
-        raw = _error(error_text(handled.error), to)
+        raw = _error(error_text(handled.error, handled.call.arguments), to)
     elif raw is NOTHING:
         raw = _made(handled.result, to)
     if len(handled.trail) > 1:
