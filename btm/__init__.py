@@ -25,6 +25,11 @@ if TYPE_CHECKING:
     from btm.errors import TemplateError as TemplateError
     from btm.errors import TraceError as TraceError
     from btm.errors import UnknownFormatError as UnknownFormatError
+    from btm.events import ActionTaken as ActionTaken
+    from btm.events import ContextGiven as ContextGiven
+    from btm.events import IncidentClosed as IncidentClosed
+    from btm.events import IncidentOpened as IncidentOpened
+    from btm.events import MemoryEvent as MemoryEvent
     from btm.fallback import Candidate as Candidate
     from btm.fallback import FallbackMap as FallbackMap
     from btm.learning.matching import Ticket as Ticket
@@ -72,6 +77,7 @@ _NAMES = {
         "TraceError",
         "UnknownFormatError",
     ),
+    "btm.events": ("ActionTaken", "ContextGiven", "IncidentClosed", "IncidentOpened", "MemoryEvent"),
     "btm.fallback": ("Candidate", "FallbackMap"),
     "btm.learning.matching": ("Ticket",),
     "btm.learning.posterior": ("BetaPosterior",),

@@ -16,6 +16,7 @@ from typing import Any, ParamSpec, Self, TypeVar, overload
 
 from btm.classify.ambiguity import is_ambiguous
 from btm.classify.finding import Finding
+from btm.events import ContextGiven, Hook, Hooks, MemoryEvent, log_actions
 from btm.fallback import FallbackMap
 from btm.learning.matching import Ticket
 from btm.learning.posterior import BetaPosterior, flat, pooled, unlearned
@@ -24,7 +25,7 @@ from btm.planning.context import DEFAULT_BUDGET, Format, render
 from btm.planning.plan import RecoveryContext
 from btm.planning.planner import Planner, Settings
 from btm.planning.policy import Policies
-from btm.runtime.call_handler import Recovery
+from btm.runtime.call_handler import Recovery, pass_through
 from btm.runtime.drivers import AsyncInvoker, Handled, Invoker, Reply, Steps, adrive, drive
 from btm.runtime.evidence import BeliefFunction
 from btm.runtime.options import MemoryOptions
@@ -39,6 +40,7 @@ from btm.support.clocks import SteadyClock
 from btm.support.effects import guess_effect
 from btm.support.failsafe import safely
 from btm.support.options import OptionChecks
+from btm.support.switch import disabled_by_environment, is_active
 
 _BELIEF_MODELS: Mapping[BeliefModel, BeliefFunction] = {
     BeliefModel.POOLED: pooled,
@@ -48,6 +50,7 @@ _BELIEF_MODELS: Mapping[BeliefModel, BeliefFunction] = {
 
 P = ParamSpec("P")
 R = TypeVar("R")
+E = TypeVar("E", bound=MemoryEvent)
 
 
 class ToolMemory:
@@ -73,12 +76,14 @@ class ToolMemory:
         clock = SteadyClock(options.clock)
         self._store = store
         self._planner = Planner(policies, options.settings, options.explore)
+        self._hooks = Hooks(options.hooks)
         self._writer = WriteBehind(store, self._retract)
         self._ledger = Ledger(
             store.load(clock()),
             fallback_map,
             clock=clock,
             emit=self._writer.put,
+            hooks=self._hooks,
             believe=_BELIEF_MODELS[options.beliefs],
             store_arguments=options.store_arguments,
             learn_shapes=options.learn_shapes,
@@ -95,6 +100,7 @@ class ToolMemory:
             options.budget_tokens,
             options.form,
             jitter=rng,
+            hooks=self._hooks,
         )
         self._narrowed: Recovery | None = None
 
@@ -119,6 +125,7 @@ class ToolMemory:
         sleep: Callable[[float], None] = time.sleep,
         asleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         rng: random.Random | None = None,
+        hooks: Iterable[Hook] | None = None,
     ) -> Self:
         """Open a memory kept in a SQLite file (or at a database URL); ``None`` keeps it in this process only.
 
@@ -152,6 +159,9 @@ class ToolMemory:
         clock, sleep, asleep, rng
             The time in epoch seconds, how to wait (and await), and the generator that spreads waits and names runs:
             for tests and simulations. While a clock fails, its latest reading stands in.
+        hooks
+            Functions that get every event (see :mod:`btm.events`). None: one INFO line on the logger ``btm`` for each
+            action that btm takes; ``()``: silence.
 
         Raises
         ------
@@ -190,6 +200,7 @@ class ToolMemory:
             form=checks.choice("form", Format, form),
             store_arguments=checks.instance("store_arguments", store_arguments, bool, "True or False"),
             learn_shapes=checks.instance("learn_shapes", learn_shapes, bool, "True or False"),
+            hooks=(log_actions,) if hooks is None else checks.functions("hooks", hooks),
         )
         checks.at_least("budget_tokens", budget_tokens, 1)
         checks.raise_problems()
@@ -197,6 +208,8 @@ class ToolMemory:
             fallback_map = FallbackMap.load(fallback_map) if fallback_map else FallbackMap.empty()
         if not isinstance(policies, Policies):
             policies = Policies.load(policies)
+        if disabled_by_environment():  # then no file is touched
+            path = None
         store = SqlStore(path, half_life_s=half_life_s, now=SteadyClock(clock)(), hash_key=hash_key)
         try:
             return cls(store, fallback_map=fallback_map, policies=policies, options=options)
@@ -222,7 +235,7 @@ class ToolMemory:
         replay. An id that comes with another tool or other arguments never is.
         """
         steps = self._steps(call, available, turn)
-        return drive(steps, invoke, self._sleep)
+        return self._told(drive(steps, invoke, self._sleep))
 
     async def acall(
         self,
@@ -235,21 +248,39 @@ class ToolMemory:
     ) -> Handled:
         """Make a call through btm with a function that must be awaited; otherwise as :meth:`call`."""
         steps = self._steps(call, available, turn)
-        return await adrive(steps, invoke, sleep or self._asleep)
+        return self._told(await adrive(steps, invoke, sleep or self._asleep))
 
     def begin(self, call: ToolCall, *, turn: Turn = NO_TURN) -> Ticket | None:
         """Note that a call begins which something else makes; hand what comes of it to :meth:`finish`.
 
-        For adapters that only watch. None when btm itself failed.
+        For adapters that only watch. None when btm itself failed or is off.
         """
+        if not is_active():
+            return None
         return safely(self._ledger.begin, *self._told_apart(call, self._names.complete(call), turn))
 
     def finish(self, ticket: Ticket, *, result: Any = None, error: Exception | None = None) -> Outcome | None:
         """Take in what came of a call that :meth:`begin` noted. Return its outcome, None when btm itself failed."""
+        if not is_active():
+            return None
         learned = safely(self._ledger.finish, ticket, Reply(result, error))
+        self._hooks.deliver()
         return learned.outcome if learned is not None else None
 
+    def _told(self, handled: Handled) -> Handled:
+        """Return what came of a call, once the hooks know about it."""
+        context = handled.context
+        if context is not None:
+            kind = handled.outcome.kind
+            self._hooks.post(
+                ContextGiven(handled.call, kind, context.text, context.tokens, refused=handled.refused)
+            )
+        self._hooks.deliver()
+        return handled
+
     def _steps(self, call: ToolCall, available: Collection[str] | None, turn: Turn) -> Steps:
+        if not is_active():
+            return pass_through(self._names.complete(call))
         recovery = self._recovery
         if available is not None:
             # Adapters hand in the same collection at every call; it is narrowed to once.
@@ -335,6 +366,23 @@ class ToolMemory:
     def end(self, conversation: str) -> None:
         """End a conversation: open incidents are abandoned, and nothing is learned about what was not tried."""
         self._ledger.end(conversation)
+        self._hooks.deliver()
+
+    # -- hooks ------------------------------------------------------------------------------------------------------
+
+    @overload
+    def on(self, event: type[E], callback: Callable[[E], None]) -> Callable[[], None]: ...
+    @overload
+    def on(self, event: str, callback: Callable[[Any], None]) -> Callable[[], None]: ...
+    def on(self, event: type[MemoryEvent] | str, callback: Callable[[Any], None]) -> Callable[[], None]:
+        """Call ``callback`` with every event of a sort; return a function that ends that.
+
+        ``event`` is a class of :mod:`btm.events` or its name: ``"incident_opened"``, ``"action_taken"``,
+        ``"context_given"``, ``"incident_closed"``. A callback that raises is logged once and breaks nothing.
+
+        Raises ValueError for an unknown name, TypeError for what is no event or cannot be called.
+        """
+        return self._hooks.on(event, callback)
 
     # -- what is known ----------------------------------------------------------------------------------------------
 
@@ -391,6 +439,7 @@ class ToolMemory:
     def close(self) -> None:
         """End all conversations, write what is left, and let go of the database."""
         self._ledger.end_all()
+        self._hooks.deliver()
         self._writer.close()
         self._store.close()
 

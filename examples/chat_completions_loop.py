@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from orders import MAP, PLAN, REQUEST, find_user, get_order, list_orders
-from scripted_model import ScriptedClient
 
 from btm import ToolMemory
 from btm.adapters.chat_completions import ChatLoop
+from btm.testing import ScriptedClient
 
 client: Any = ScriptedClient(PLAN)
 # For a real model replace the line above, for example by: client = openai.OpenAI()

@@ -7,10 +7,10 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, tools_condition
 from orders import MAP, PLAN, REQUEST, find_user, get_order, list_orders
-from scripted_model import ScriptedChatModel
 
 from btm import ToolMemory
 from btm.adapters.langchain import BTMCallbackHandler
+from btm.testing import ScriptedChatModel
 
 model = ScriptedChatModel(plan=[*PLAN, ("list_orders", {"user_id": "u1"})], gives_up=False)
 # For a real model replace the line above, for example by: model = ChatOpenAI(model="gpt-5.5").bind_tools([...])

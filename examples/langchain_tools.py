@@ -5,10 +5,10 @@ from __future__ import annotations
 from langchain_core.messages import AnyMessage, HumanMessage
 from langchain_core.tools import tool
 from orders import MAP, PLAN, REQUEST, find_user, get_order, list_orders
-from scripted_model import ScriptedChatModel
 
 from btm import ToolMemory
 from btm.adapters.langchain import wrap_tools
+from btm.testing import ScriptedChatModel
 
 model = ScriptedChatModel(plan=PLAN)
 # For a real model replace the line above, for example by: model = ChatOpenAI(model="gpt-5.5").bind_tools(tools)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
-HELPERS = {"orders.py", "scripted_model.py"}
+HELPERS = {"orders.py"}
 RUNNABLE = sorted(path for path in EXAMPLES.glob("*.py") if path.name not in HELPERS)
 EXPECTED = {
     "chat_completions_loop.py": r'Done: \[\{"order_id":"o1".*"shipped"',

@@ -48,6 +48,7 @@ from btm.runtime.timeouts import Limits, Timeouts, in_own_thread
 from btm.support.call_ids import Turn
 from btm.support.failsafe import safely
 from btm.support.function_arguments import apply, is_async
+from btm.support.switch import is_active
 from btm.support.untrusted import tool_name
 
 
@@ -115,6 +116,8 @@ class ChatLoop:
 
     def prepare(self, messages: Sequence[Any]) -> list[Any]:
         """Return the messages of a request: yours, with the standing rules and, after a failure, what to do next."""
+        if not is_active():
+            return list(messages)
         made: list[Any] | None = safely(self._prepared, messages)
         return list(messages) if made is None else made
 
@@ -191,7 +194,7 @@ class ChatLoop:
             function = self._function(tool, asked)
             if is_async(function):
                 return await apply(function, arguments)
-            aside = asyncio.to_thread if self._timeouts.seconds(tool) is None else in_own_thread
+            aside = asyncio.to_thread if self._seconds(tool) is None else in_own_thread
             answer = await aside(apply, function, arguments)
             return await answer if inspect.isawaitable(answer) else answer
 
@@ -226,14 +229,17 @@ class ChatLoop:
 
     @property
     def _limits(self) -> Limits:
-        return Limits(self._timeouts.seconds, self.memory.effect_of, self._late)
+        return Limits(self._seconds, self.memory.effect_of, self._late)
+
+    def _seconds(self, tool: str) -> float | None:
+        return self._timeouts.seconds(tool) if is_active() else None
 
     def _late(self, tool: str, _: Mapping[str, Any], reply: Reply) -> None:
         text = error_text(reply.error) if reply.error is not None else result_text(reply.result)
         self._notes.add_late(self.conversation, late_text(tool, text))
 
     def _over_budget(self, call: ToolCall) -> str:
-        if self.budget is None or not self.memory.mode.guards:
+        if not is_active() or self.budget is None or not self.memory.mode.guards:
             return ""
         cost = self.memory.fallback_map.cost
         spent = self.budget.spent_by(self._asked_before, cost)

@@ -18,6 +18,7 @@ from collections.abc import Collection, Generator, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from btm.events import ActionTaken, Hooks
 from btm.fallback import FallbackMap
 from btm.learning.tracker import Learned
 from btm.model import SUCCESS, Effect, ErrorKind, Incident, Mode, Outcome, ToolCall
@@ -47,6 +48,7 @@ class Recovery:
     budget: int
     form: Format
     jitter: random.Random
+    hooks: Hooks
     available: Collection[str] | None = None
 
     # -- the agent's call -------------------------------------------------------------------------------------------
@@ -144,6 +146,7 @@ class Recovery:
         """Ask second sources until one contradicts a read; return the incident that opens on that read."""
         for check in checks or ():
             learned, reply = yield from self._make(check.other)
+            self.hooks.tell(ActionTaken("cross_check", check.read.call, check.other, learned.outcome))
             incident = (
                 safely(self._sources.contradiction, check, reply.result) if learned.outcome.ok else None
             )
@@ -162,7 +165,9 @@ class Recovery:
     @cached_property
     def _acting(self) -> Acting:
         longest_wait_s = self.planner.settings.longest_wait_s
-        return Acting(self.ledger, self.fallback_map, self.plan_for, self._make, longest_wait_s, self.jitter)
+        return Acting(
+            self.ledger, self.fallback_map, self.plan_for, self._make, longest_wait_s, self.jitter, self.hooks
+        )
 
     @cached_property
     def _sources(self) -> SecondSources:
@@ -172,6 +177,20 @@ class Recovery:
         """Hold a call back: it rests on a read that a second source contradicts."""
         context = safely(self._latest_context, incident, _about(incident), ("not run", _again(call)))
         return Handled(call, incident.outcome, context=context, refused=True)
+
+
+def pass_through(call: ToolCall) -> Steps:
+    """Make a call and hand over what the tool gives: what happens while btm is off."""
+    reply = (yield Invoke(call)) or Reply()
+    learned = _unlearned(call, reply)
+    return Handled(
+        call,
+        learned.outcome,
+        reply.result,
+        reply.error,
+        call.tool,
+        trail=(Move(None, call, learned.outcome),),
+    )
 
 
 def _about(incident: Incident) -> tuple[str, str]:

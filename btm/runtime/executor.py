@@ -7,10 +7,11 @@ Whatever the policies say, a write is never repeated while it may have happened.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+from btm.events import ActionName, ActionTaken, Hooks
 from btm.fallback import Candidate, FallbackMap
 from btm.learning.tracker import Learned
 from btm.model import Action, Effect, Incident, Outcome, ToolCall
@@ -22,6 +23,13 @@ from btm.support.function_arguments import used_up
 
 MAX_MOVES = 12
 """Calls that btm makes on its own for one call of the agent, at most."""
+
+_TAKEN: Mapping[Action, ActionName] = {
+    Action.RETRY: "retry",
+    Action.REPAIR: "repair",
+    Action.VERIFY: "verify",
+    Action.SWITCH: "switch",
+}
 
 Answer = tuple[Learned, Reply]
 
@@ -45,6 +53,7 @@ class Acting:
     make: Callable[[ToolCall], Generator[Request, Reply | None, Answer]]
     longest_wait_s: float
     jitter: random.Random
+    hooks: Hooks
 
     def recover(self, handled: Handled, incident: Incident) -> Generator[Request, Reply | None, Handled]:
         """Carry out plans until the incident is resolved or nothing is left that btm can do by itself."""
@@ -130,6 +139,7 @@ class Acting:
             # Half fixed, half random, so that many agents do not come back at once; never before Retry-After.
             spread = 1.0 if incident.outcome.retry_after_s is not None else 0.5
             waited = step.wait_s * (spread + 0.5 * self.jitter.random())
+            self.hooks.tell(ActionTaken("wait", moves.origin, incident.call, waited_s=waited))
             yield Wait(waited)
         learned, reply = yield from self._move(action, moves.again(incident.call), moves, waited)
         answered = learned.outcome.ok or (learned.outcome.silent and reply.error is None)
@@ -178,8 +188,13 @@ class Acting:
     def _move(
         self, action: Action, call: ToolCall, moves: _Moves, waited: float = 0.0
     ) -> Generator[Request, Reply | None, Answer]:
+        self.hooks.deliver()
         learned, reply = yield from self.make(call)
         moves.trail.append(Move(action, call, learned.outcome, waited))
+        # After a repair the call itself is made once more.
+        again = action is Action.REPAIR and call.tool == moves.origin.tool
+        taken = "retry" if again else _TAKEN[action]
+        self.hooks.tell(ActionTaken(taken, moves.origin, call, learned.outcome, waited), first=True)
         return learned, reply
 
 

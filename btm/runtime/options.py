@@ -8,6 +8,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
+from btm.events import Hook, log_actions
 from btm.model import BeliefModel, Mode
 from btm.planning.context import DEFAULT_BUDGET, Format
 from btm.planning.planner import Settings
@@ -29,3 +30,4 @@ class MemoryOptions:
     form: Format = Format.TAGGED
     store_arguments: bool = False
     learn_shapes: bool = False
+    hooks: tuple[Hook, ...] = (log_actions,)

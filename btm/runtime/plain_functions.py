@@ -22,6 +22,7 @@ from btm.runtime.drivers import AsyncInvoker, Handled, Invoker
 from btm.runtime.timeouts import Limits, Timeouts, in_own_thread, log_late
 from btm.support.failsafe import safely
 from btm.support.function_arguments import apply, binder, is_async, is_generator, is_unbound, name_of
+from btm.support.switch import is_active
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -114,13 +115,15 @@ class WrappedFunctions:
 
             @functools.wraps(given)
             async def awaited(*args: Any, **kwargs: Any) -> Any:
+                if not is_active():
+                    return await given(*args, **kwargs)
                 return await calls.awaited(args, kwargs)
 
             return cast(Callable[P, R], awaited)
 
         @functools.wraps(given)
         def returned(*args: Any, **kwargs: Any) -> Any:
-            return calls.returned(args, kwargs)
+            return calls.returned(args, kwargs) if is_active() else given(*args, **kwargs)
 
         return cast(Callable[P, R], returned)
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from btm.events import Hooks, IncidentClosed, IncidentOpened
 from btm.fallback import FallbackMap
 from btm.learning.posterior import BetaPosterior
 from btm.learning.tracker import ConversationTracker, Learned, Ticket
@@ -52,6 +53,7 @@ class Ledger:
         *,
         clock: Callable[[], float],
         emit: Callable[[Event], None],
+        hooks: Hooks | None = None,
         believe: BeliefFunction,
         store_arguments: bool = False,
         learn_shapes: bool = False,
@@ -60,6 +62,7 @@ class Ledger:
         self._relations = MapRelations(fallback_map)
         self._clock = clock
         self._emit = emit
+        self._hooks = hooks or Hooks()
         self._store_arguments = store_arguments
         self._key = snapshot.hash_key
         self._credit = Credit(snapshot, believe)
@@ -123,6 +126,9 @@ class Ledger:
                     shapes = self._shapes.learn(call.tool, reply.result)
             # Under the lock, so that events are written in the order in which they were learned.
             self._emit(self._event(ticket, learned, now, shapes))
+            if learned.opened and learned.incident is not None:
+                self._hooks.post(IncidentOpened(learned.incident))
+            self._post_closed(learned.closed)
             return learned
 
     def _note_values(self, conversation: _ConversationState, call: ToolCall, result: Any) -> None:
@@ -177,6 +183,11 @@ class Ledger:
             closed = conversation.tracker.end(self._clock()) if conversation else ()
             if closed:
                 self._emit(IncidentEvent(closed))
+                self._post_closed(closed)
+
+    def _post_closed(self, incidents: Iterable[Incident]) -> None:
+        for incident in incidents:
+            self._hooks.post(IncidentClosed(incident))
 
     def end_all(self) -> None:
         """End every conversation."""
@@ -247,6 +258,7 @@ class Ledger:
             print_ = fingerprint(read.call.tool, read.call.arguments, self._key)
             incident = tracker.suspect(read.call, print_, outcome, self._clock())
             self._emit(IncidentEvent((incident,)))
+            self._hooks.post(IncidentOpened(incident))
         return incident
 
     def after_fork(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -42,6 +42,13 @@ class OptionChecks:
         if not callable(given):
             self._problems.append((TypeError, f"{name} is a function, not {reprlib.repr(given)}"))
         return given
+
+    def functions(self, name: str, given: Iterable[Callable[..., T]]) -> tuple[Callable[..., T], ...]:
+        """Check that something holds functions only."""
+        if callable(given) or not isinstance(given, Iterable):
+            self._problems.append((TypeError, f"{name} is a list of functions, not {reprlib.repr(given)}"))
+            return ()
+        return tuple(self.function(f"each of {name}", one) for one in given)
 
     def at_least(self, name: str, given: float, least: float) -> None:
         """Check a lower bound. What is no number was noted before."""

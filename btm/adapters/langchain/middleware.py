@@ -28,6 +28,7 @@ from btm.runtime.drivers import AsyncInvoker, Invoker
 from btm.runtime.timeouts import Timeouts
 from btm.support.call_ids import NO_TURN, Turn
 from btm.support.failsafe import safely
+from btm.support.switch import is_active
 
 ToolAnswer = ToolMessage | Command[Any]
 ModelHandler = Callable[[ModelRequest[Any]], ModelResponse[Any]]
@@ -104,7 +105,7 @@ class BTMMiddleware(AgentMiddleware[Any, Any, Any]):
         return await handler(request) if step is None else await step.arun(handler)
 
     def _step(self, request: ToolCallRequest, handler: Any) -> ToolStep | None:
-        if not self.covers(request.tool_call["name"]):
+        if not is_active() or not self.covers(request.tool_call["name"]):
             return None
         if not self._warned:
             self._warned = True
@@ -141,6 +142,8 @@ class BTMMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def wrap_model_call(self, request: ModelRequest[Any], handler: ModelHandler) -> Any:
         """Call the model with what btm has to say, and again if none of its tool calls could be read."""
+        if not is_active():
+            return handler(request)
         turn = ModelTurn(self, request)
         while True:
             response = handler(turn.request)
@@ -152,6 +155,8 @@ class BTMMiddleware(AgentMiddleware[Any, Any, Any]):
 
     async def awrap_model_call(self, request: ModelRequest[Any], handler: AsyncModelHandler) -> Any:
         """Call the model, awaited, with what btm has to say, and again if none of its tool calls could be read."""
+        if not is_active():
+            return await handler(request)
         turn = ModelTurn(self, request)
         while True:
             response = await handler(turn.request)

@@ -25,6 +25,7 @@ from btm.memory import ToolMemory
 from btm.model import Effect
 from btm.runtime.drivers import Reply
 from btm.runtime.timeouts import Timeouts
+from btm.support.switch import is_active
 
 # Exceptions that a tool raised and its own handle_tool_error is about to turn into an ordinary result.
 _noted: ContextVar[list[Exception] | None] = ContextVar("btm_noted", default=None)
@@ -45,7 +46,7 @@ class Binding:
 
     def aside(self, tool: BaseTool) -> bool:
         """Whether a tool, awaited, runs in a thread of its own: a sync one that has a time limit."""
-        limited = self.timeouts.any and self.timeouts.seconds(tool.name) is not None
+        limited = is_active() and self.timeouts.any and self.timeouts.seconds(tool.name) is not None
         return limited and not has_own_await(original_of(tool))
 
     def effect(self, tool: str) -> Effect:
@@ -107,6 +108,8 @@ class WrappedTool(BaseTool):
         return await visit.arun(WrappedTool._btm_ainvoke)
 
     def _btm_visit(self, tool_input: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
+        if not is_active():
+            return None
         return Visit.begin(self, self._btm_binding, self._btm_injected, tool_input, args, kwargs)
 
     def _btm_invoke(self, given: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Reply:

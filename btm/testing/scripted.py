@@ -1,4 +1,4 @@
-"""A scripted chat model, so that the examples run without a key or a network. It is no language model.
+"""A scripted model behind OpenAI's interface, and the script that it shares with LangChain's. It is no language model.
 
 It makes the calls of its plan one by one. When the last message holds a recovery note, it does what the note's first
 line says (a good model does the same); when a tool fails and no note comes, it tells the user that it failed.
@@ -11,10 +11,6 @@ import re
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
-
-from langchain_core.language_models.chat_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
 
 Plan = Sequence[tuple[str, dict[str, Any]]]
 
@@ -31,35 +27,6 @@ def decide(plan: Plan, made: int, last_text: str, last_failed: bool) -> tuple[st
     if made < len(plan):
         return plan[made]
     return f"Done: {last_text}"
-
-
-class ScriptedChatModel(BaseChatModel):
-    """The script as a LangChain chat model."""
-
-    plan: list[tuple[str, dict[str, Any]]]
-    gives_up: bool = True  # False: a failed call is left behind, and the plan goes on
-
-    @property
-    def _llm_type(self) -> str:
-        return "scripted"
-
-    def bind_tools(self, tools: Any, **kwargs: Any) -> ScriptedChatModel:  # noqa: ARG002
-        """The script knows its tools."""
-        return self
-
-    def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:
-        results = [m for m in messages if m.type == "tool"]
-        worked = sum(1 for m in results if getattr(m, "status", "") == "success")
-        failed = messages[-1].type == "tool" and getattr(messages[-1], "status", "") == "error"
-        made = worked if self.gives_up else len(results)
-        decision = decide(self.plan, made, messages[-1].text, failed and self.gives_up)
-        if isinstance(decision, str):
-            message = AIMessage(content=decision)
-        else:
-            name, arguments = decision
-            call = {"name": name, "args": arguments, "id": f"call_{len(results) + 1}", "type": "tool_call"}
-            message = AIMessage(content="", tool_calls=[call])
-        return ChatResult(generations=[ChatGeneration(message=message)])
 
 
 class ScriptedClient:
