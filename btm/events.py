@@ -18,6 +18,7 @@ from btm.model import ErrorKind, Incident, Outcome, ToolCall
 from btm.support.untrusted import text_of, tool_name
 
 _log = logging.getLogger("btm")
+_MOST_WAITING = 1_000  # a call that is cancelled leaves its events to the next one
 
 ActionName = Literal["retry", "wait", "verify", "switch", "repair", "cross_check"]
 
@@ -113,7 +114,7 @@ class Hooks:
     def __init__(self, every: Iterable[Hook] = ()) -> None:
         # Replaced, never changed: a hook may come or go while events are told.
         self._hooks: tuple[tuple[type[MemoryEvent], Hook], ...] = tuple((MemoryEvent, hook) for hook in every)
-        self._waiting: deque[MemoryEvent] = deque()
+        self._waiting: deque[MemoryEvent] = deque(maxlen=_MOST_WAITING)
         self._said: set[tuple[str, str]] = set()
 
     def on(self, event: type[MemoryEvent] | str, callback: Hook) -> Callable[[], None]:
