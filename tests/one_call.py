@@ -60,7 +60,10 @@ def crossed_by(work: Callable[[], object]) -> Crossed:
             if caller and caller != module:
                 found.hops[caller, module] += 1
             code = frame.f_code
-            values = [frame.f_locals.get(name) for name in code.co_varnames[: code.co_argcount]]
+            names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+            values = [
+                frame.f_locals.get(name) for name in names if name != "self"
+            ]  # a service is only "self"
         found.types.update(name for value in values if (name := _value_type(value)))
 
     sys.setprofile(note)
