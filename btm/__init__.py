@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from btm.events import IncidentClosed as IncidentClosed
     from btm.events import IncidentOpened as IncidentOpened
     from btm.events import MemoryEvent as MemoryEvent
-    from btm.fallback import Candidate as Candidate
     from btm.fallback import FallbackMap as FallbackMap
+    from btm.fallback import Step as Step
     from btm.learning.matching import Ticket as Ticket
     from btm.learning.posterior import BetaPosterior as BetaPosterior
     from btm.memory import ToolMemory as ToolMemory
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from btm.planning.plan import Level as Level
     from btm.planning.plan import RecoveryContext as RecoveryContext
     from btm.planning.plan import RecoveryPlan as RecoveryPlan
-    from btm.planning.plan import Step as Step
     from btm.planning.plan import Verdict as Verdict
     from btm.planning.planner import Settings as Settings
     from btm.planning.policy import Policies as Policies
@@ -78,7 +77,7 @@ _NAMES = {
         "UnknownFormatError",
     ),
     "btm.events": ("ActionTaken", "ContextGiven", "IncidentClosed", "IncidentOpened", "MemoryEvent"),
-    "btm.fallback": ("Candidate", "FallbackMap"),
+    "btm.fallback": ("FallbackMap", "Step"),
     "btm.learning.matching": ("Ticket",),
     "btm.learning.posterior": ("BetaPosterior",),
     "btm.memory": ("ToolMemory",),
@@ -97,7 +96,7 @@ _NAMES = {
         "ToolCall",
     ),
     "btm.planning.context": ("Format",),
-    "btm.planning.plan": ("Level", "RecoveryContext", "RecoveryPlan", "Step", "Verdict"),
+    "btm.planning.plan": ("Level", "RecoveryContext", "RecoveryPlan", "Verdict"),
     "btm.planning.planner": ("Settings",),
     "btm.planning.policy": ("Policies",),
     "btm.runtime.drivers": ("Handled", "Move"),

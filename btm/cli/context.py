@@ -13,11 +13,11 @@ from btm.cli.database import open_existing
 from btm.cli.options import POLICIES, kind_option, map_option
 from btm.cli.output import emit_json, fail, remark
 from btm.errors import nearest
-from btm.fallback import FallbackMap
+from btm.fallback import FallbackMap, Step
 from btm.memory import ToolMemory
 from btm.model import ToolCall
 from btm.planning.context import DEFAULT_BUDGET, Format
-from btm.planning.plan import RecoveryContext, RecoveryPlan, Step
+from btm.planning.plan import RecoveryContext, RecoveryPlan
 from btm.planning.policy import Policies
 from btm.runtime.options import MemoryOptions
 from btm.store.sql import SqlStore
@@ -140,7 +140,7 @@ def step_document(step: Step) -> dict[str, Any]:
         "low": belief.low if belief else None,
         "high": belief.high if belief else None,
         "n": belief.n if belief else None,
-        "value": step.value,
+        "value": step.coverage,
         "cost": step.cost,
         "wait_s": step.wait_s,
         "score": step.score,

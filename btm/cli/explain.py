@@ -13,10 +13,11 @@ from btm.cli.context import known_tool, step_document
 from btm.cli.database import StoredEvidence, open_existing
 from btm.cli.options import JSON, POLICIES, database_option, kind_option, map_option
 from btm.cli.output import console, emit_json, paragraph, percent, table
+from btm.fallback import Step
 from btm.learning.posterior import Share, shares, weights
 from btm.memory import ToolMemory
 from btm.model import EvidenceKey, ToolCall
-from btm.planning.plan import RecoveryPlan, Step
+from btm.planning.plan import RecoveryPlan
 from btm.planning.policy import Policies
 
 _INDENT = "   "
@@ -122,7 +123,7 @@ def _print_step(head: str, plan: RecoveryPlan, step: Step, learned: StoredEviden
     low, high = step.belief.interval()
     out.print(
         f"{_INDENT}chance {step.chance:.2f} (95 % {low:.2f} to {high:.2f}) "
-        f"x value {step.value:g} / cost {step.cost:.3g} = {step.score:.3f}"
+        f"x value {step.coverage:g} / cost {step.cost:.3g} = {step.score:.3f}"
     )
     columns = ("worked", "failed", "chance", "share")
     rows = table("", *columns, numeric=columns)

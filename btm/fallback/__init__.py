@@ -10,8 +10,8 @@
 a networkx graph (imported when it is asked for).
 """
 
-from btm.fallback.candidate import Candidate
 from btm.fallback.map import FallbackMap
 from btm.fallback.schema import ToolEntry, ToolRole
+from btm.fallback.step import Step
 
-__all__ = ["Candidate", "FallbackMap", "ToolEntry", "ToolRole"]
+__all__ = ["FallbackMap", "Step", "ToolEntry", "ToolRole"]

@@ -9,7 +9,7 @@ from typing import Any
 
 from btm.classify.expectations import Expectations
 from btm.classify.expected import against
-from btm.fallback.candidate import Candidate
+from btm.fallback.step import Step
 from btm.fallback.values import agree
 from btm.model import ToolCall
 from btm.support.untrusted import text_of
@@ -34,7 +34,7 @@ class Answer:
 
 
 def problem_of(
-    call: ToolCall, offer: Candidate, value: Any, returns: tuple[str, ...], expected: Expectations | None
+    call: ToolCall, offer: Step, value: Any, returns: tuple[str, ...], expected: Expectations | None
 ) -> str:
     """Return why ``value`` (JSON values) does not answer ``call``, in a few words; "" when it does.
 
@@ -54,7 +54,7 @@ def problem_of(
     return f"it is about another {other}" if other else ""
 
 
-def _due(expected: Expectations, offer: Candidate) -> Expectations:
+def _due(expected: Expectations, offer: Step) -> Expectations:
     """Return what of the failed tool's expectations a substitute has to meet."""
     lacks, gives = _roots(offer.lacks), _roots(offer.gives)
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from btm.classify.expectations import ErrorRule, Expectations, Freshness
-from btm.fallback.candidate import Candidate
 from btm.fallback.checking import steps_of
 from btm.fallback.fields import expand_kinds
 from btm.fallback.filling import Arguments, arguments_for
 from btm.fallback.schema import CrossCheck, Fallback, MapFile, Repair, ToolEntry, Verify
-from btm.model import ErrorKind, Family
+from btm.fallback.step import Step
+from btm.model import Action, ErrorKind, Family
 
 PREVIOUS = "btm previous"  # the result of the step before; with a space no template can write it
 
@@ -21,7 +21,7 @@ PREVIOUS = "btm previous"  # the result of the step before; with a space no temp
 class Edge:
     """One offer of the map: the calls it takes, what it gives, and for which error kinds (None: all)."""
 
-    template: Candidate
+    template: Step
     kinds: frozenset[ErrorKind] | None
     steps: tuple[Arguments, ...]
     results: tuple[str, ...] = ()  # the name of each step's result, "" for none
@@ -35,23 +35,15 @@ class Edge:
             return True
         return kind.family is not Family.CALLER if self.kinds is None else kind in self.kinds
 
-    def fill(self, names: Mapping[str, Any], step: int = 0) -> Candidate:
+    def fill(self, names: Mapping[str, Any], step: int = 0) -> Step:
         """Return the offer's call (of the given step) with its arguments filled from ``names``."""
         filled, missing = self.steps[step].fill(names)
         base = self.template
         tool = base.via[step] if base.via else base.tool
-        return Candidate(
-            tool,
-            filled,
-            missing,
-            base.coverage,
-            base.gives,
-            base.lacks,
-            base.cost,
-            base.latency_s,
-            base.via,
-            base.pick,
-        )
+        return Step(
+            base.action, tool, filled, missing, None, 1.0, base.coverage, base.cost, 0.0, True,
+            base.gives, base.lacks, base.via, base.pick, base.irreversible,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +81,16 @@ def _fallback(fallback: Fallback, tools: Mapping[str, ToolEntry]) -> Edge:
     entries = [tools[step.tool] for step in steps]
     names = [step.as_ or "" for step in steps]
     return Edge(
-        template=Candidate(
+        template=Step(
+            Action.SWITCH,
             tool=steps[0].tool,
             coverage=fallback.coverage,
             gives=fallback.gives,
             lacks=fallback.lacks,
             cost=fallback.cost if fallback.cost is not None else sum(entry.cost for entry in entries),
-            latency_s=sum(entry.latency or 0.0 for entry in entries),
             via=tuple(step.tool for step in steps) if fallback.via else (),
             pick=fallback.pick,
+            irreversible=any(entry.irreversible for entry in entries),
         ),
         kinds=expand_kinds(fallback.only_for) if fallback.only_for else None,
         steps=tuple(
@@ -117,10 +110,12 @@ def _single(
     written = offer.arguments
     if written is None and entry.takes is None and isinstance(offer, Repair):
         written = {}  # a token refresh has no use for the failed call's arguments
-    template = Candidate(
+    repairs = isinstance(offer, Repair)
+    template = Step(
+        Action.REPAIR if repairs else Action.VERIFY,
         tool=offer.tool,
-        cost=entry.cost,
-        latency_s=entry.latency or 0.0,
+        cost=entry.cost + 1.0 if repairs else entry.cost,  # a repair is followed by the call it repairs
+        irreversible=bool(entry.irreversible),
         pick=offer.pick if isinstance(offer, CrossCheck) else None,
     )
     return Edge(template, kinds, (arguments_for(written, entry.takes),))

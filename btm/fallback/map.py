@@ -13,11 +13,11 @@ from btm.authored.expressions import compile_expression
 from btm.classify.expectations import ErrorRule, Expectations
 from btm.errors import TemplateError, UndefinedResultError
 from btm.fallback.answers import Answer, problem_of
-from btm.fallback.candidate import Candidate
 from btm.fallback.compiled import PREVIOUS, Compiled, Edge, compile_tool
 from btm.fallback.filling import names_of
 from btm.fallback.loading import load_valid, read_map
 from btm.fallback.schema import MapFile, ToolEntry, ToolRole
+from btm.fallback.step import Step
 from btm.fallback.values import agree, fields_at, plain
 from btm.model import Effect, ErrorKind, ToolCall
 
@@ -140,7 +140,7 @@ class FallbackMap:
 
     def candidates(
         self, call: ToolCall, kind: ErrorKind | None, known: Mapping[str, Any]
-    ) -> tuple[Candidate, ...]:
+    ) -> tuple[Step, ...]:
         """Return what can stand in for a failed call, best coverage first (then cheapest, then the file's order).
 
         ``known`` maps field names to values seen in the conversation. Never holds the failed tool, a tool that the
@@ -149,23 +149,21 @@ class FallbackMap:
         compiled = self._compiled.get(call.tool)
         return _filled(compiled.fallbacks, call, kind, known) if compiled else ()
 
-    def repairs(
-        self, call: ToolCall, kind: ErrorKind | None, known: Mapping[str, Any]
-    ) -> tuple[Candidate, ...]:
+    def repairs(self, call: ToolCall, kind: ErrorKind | None, known: Mapping[str, Any]) -> tuple[Step, ...]:
         """Return the tools to run before this call is made again, in the order of the file."""
         compiled = self._compiled.get(call.tool)
         return _filled(compiled.repairs, call, kind, known) if compiled else ()
 
     def next_step(
-        self, call: ToolCall, candidate: Candidate, results: Sequence[Any], known: Mapping[str, Any]
-    ) -> Candidate | None:
+        self, call: ToolCall, candidate: Step, results: Sequence[Any], known: Mapping[str, Any]
+    ) -> Step | None:
         """Return the next call of a composition, given the results of its calls so far; None after the last."""
         edge = self._edge(call, candidate)
         if edge is None or not results or len(results) >= len(edge.steps):
             return None
         return edge.fill({**names_of(call, known), **_step_results(edge, results)}, len(results))
 
-    def verifier(self, call: ToolCall, known: Mapping[str, Any]) -> Candidate | None:
+    def verifier(self, call: ToolCall, known: Mapping[str, Any]) -> Step | None:
         """Return the read that tells whether this call happened, if the map names one."""
         compiled = self._compiled.get(call.tool)
         return compiled.verify.fill(names_of(call, known)) if compiled and compiled.verify else None
@@ -193,7 +191,7 @@ class FallbackMap:
             self._cannot(call.tool, "verify.pick", problem)
             return result
 
-    def cross_check(self, call: ToolCall, known: Mapping[str, Any]) -> Candidate | None:
+    def cross_check(self, call: ToolCall, known: Mapping[str, Any]) -> Step | None:
         """Return the other tool whose result must agree with this one's, if the map names one."""
         compiled = self._compiled.get(call.tool)
         return compiled.cross_check.fill(names_of(call, known)) if compiled and compiled.cross_check else None
@@ -222,7 +220,7 @@ class FallbackMap:
             self._cannot(call.tool, "cross_check", problem)
             return ()
 
-    def pick(self, call: ToolCall, candidate: Candidate, result: Any) -> Any:
+    def pick(self, call: ToolCall, candidate: Step, result: Any) -> Any:
         """Return a substitute's result in the form of the failed tool's; as it is when the map says nothing.
 
         None, with a warning, when the ``pick`` fails on this result. For a composition ``result`` is the last
@@ -230,13 +228,13 @@ class FallbackMap:
         """
         return self.pick_all(call, candidate, [result])
 
-    def pick_all(self, call: ToolCall, candidate: Candidate, results: Sequence[Any]) -> Any:
+    def pick_all(self, call: ToolCall, candidate: Step, results: Sequence[Any]) -> Any:
         """Like :meth:`pick`, over the results of all calls of a composition in order."""
         if candidate.pick is None:
             return results[-1]
         return self._picked(call, candidate, results).value
 
-    def answer(self, call: ToolCall, candidate: Candidate, results: Sequence[Any]) -> Answer:
+    def answer(self, call: ToolCall, candidate: Step, results: Sequence[Any]) -> Answer:
         """Return what a substitute's results say in the form of the failed tool's, or why they do not answer ``call``.
 
         ``results`` are those of all its calls in order. A ``pick`` that finds nothing or fails, and a form that is not
@@ -250,14 +248,14 @@ class FallbackMap:
         problem = problem_of(call, candidate, picked.value, entry.returns, compiled.expectations)
         return Answer(picked.value if candidate.pick is not None else results[-1], problem)
 
-    def picks_from_several(self, call: ToolCall, candidate: Candidate) -> bool:
+    def picks_from_several(self, call: ToolCall, candidate: Step) -> bool:
         """Whether an offer's ``pick`` reads results of earlier calls of its row, not of the last one alone."""
         edge = self._edge(call, candidate)
         names = {name for name in edge.results if name} if edge is not None else set()
         paths = compile_expression(candidate.pick).paths if candidate.pick is not None else ()
         return any(path.partition(".")[0] in names for path in paths)
 
-    def _picked(self, call: ToolCall, candidate: Candidate, results: Sequence[Any]) -> Answer:
+    def _picked(self, call: ToolCall, candidate: Step, results: Sequence[Any]) -> Answer:
         try:
             last = plain(results[-1])
             if candidate.pick is None:
@@ -284,7 +282,7 @@ class FallbackMap:
             reason = type(problem).__name__
         _log.warning("the map's %s of %s could not be evaluated: %s", what, tool, reason)
 
-    def _edge(self, call: ToolCall, candidate: Candidate) -> Edge | None:
+    def _edge(self, call: ToolCall, candidate: Step) -> Edge | None:
         compiled = self._compiled.get(call.tool)
         for edge in compiled.fallbacks if compiled else ():
             same = edge.template.via == candidate.via and edge.template.pick == candidate.pick
@@ -310,7 +308,7 @@ def _read(expression: str, names: Mapping[str, Any]) -> Any:
 
 def _filled(
     edges: tuple[Edge, ...], call: ToolCall, kind: ErrorKind | None, known: Mapping[str, Any]
-) -> tuple[Candidate, ...]:
+) -> tuple[Step, ...]:
     names = names_of(call, known)
     return tuple(edge.fill(names) for edge in edges if edge.applies(kind))
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from btm.fallback import Candidate, FallbackMap
+from btm.fallback import FallbackMap, Step
 from btm.lab.agent import ToolResponse
 from btm.lab.environment import ToolSpec
 from btm.lab.faults.injector import Injector, Invoke
@@ -85,23 +85,25 @@ class Oracle:
         check = self.fallback_map.verifier(write, self.known)
         if check is None or check.missing:
             return False, "the answer of a write was lost, and the map names no read that shows what it did"
-        read = ToolCall(check.tool, check.arguments)
-        kind = self._blocked(check.tool, check.arguments)
+        read = ToolCall(check.tool, check.arguments or {})
+        kind = self._blocked(check.tool, check.arguments or {})
         if kind is None:
             return self._through(read)
         others = self.fallback_map.candidates(read, kind, self.known)
         answers = (self._instead(read, candidate) for candidate in others)
         return next((answer for answer in answers if answer[0]), (False, "nothing shows what the write did"))
 
-    def _instead(self, call: ToolCall, candidate: Candidate) -> tuple[bool, Any]:
+    def _instead(self, call: ToolCall, candidate: Step) -> tuple[bool, Any]:
         results: list[Any] = []
-        step: Candidate | None = candidate
+        step: Step | None = candidate
         while step is not None:
             if step.missing:
                 return False, None
-            if self._blocked(step.tool, step.arguments) is not None:
+            if self._blocked(step.tool, step.arguments or {}) is not None:
                 return False, None
-            done, value = self._through(ToolCall(step.tool, step.arguments, self.tools[step.tool].effect))
+            done, value = self._through(
+                ToolCall(step.tool, step.arguments or {}, self.tools[step.tool].effect)
+            )
             if not done:
                 return False, None
             results.append(value)

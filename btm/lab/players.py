@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from btm.fallback import Step
 from btm.lab.simulation import RETRY, Best, Cell, Chances, Game, Move, SimulatedWorld, Tried, action_of
 from btm.learning.posterior import BetaPosterior, Decay, Evidence, Priors, flat, pooled
 from btm.model import Action, Attempt, EvidenceKey, Incident, Outcome, ToolCall
-from btm.planning.plan import Step
 from btm.planning.planner import Options, Planner
 from btm.planning.policy import Policies
 
@@ -141,7 +141,8 @@ def _incident(seen: IncidentView) -> Incident:
 
 def _options(seen: IncidentView, first_wait: float) -> Options:
     substitutes = tuple(
-        Step(Action.SWITCH, one.name, {}, value=one.value, cost=one.cost) for one in seen.chances.substitutes
+        Step(Action.SWITCH, one.name, {}, coverage=one.value, cost=one.cost)
+        for one in seen.chances.substitutes
     )
     # The planner adds what waiting costs by itself; the chances hold it together with the call's cost.
     return Options(switches=substitutes, cost=seen.chances.retry_costs[0] - first_wait)

@@ -63,7 +63,7 @@ def _done(
     if check is None or check.missing:
         return None
     try:
-        result = session.call(check.tool, check.arguments)
+        result = session.call(check.tool, check.arguments or {})
     except Exception:  # noqa: BLE001 - a domain's tools raise what they like, and a failed look tells nothing
         return None
     return fallback_map.done(call, result)

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from btm.fallback import Candidate, FallbackMap
+from btm.fallback import FallbackMap, Step
 from btm.fallback.checking import steps_of
 from btm.lab.decisive import decisive_tools
 from btm.lab.environment import Environment, ScriptStep, Task
@@ -229,7 +229,7 @@ class Stage:
             if step.tool == tool
         )
 
-    def _serves(self, task: Task, number: int, candidate: Candidate) -> bool:
+    def _serves(self, task: Task, number: int, candidate: Step) -> bool:
         if not candidate.complete or task.steps[number].tool in (candidate.tool, *candidate.via):
             return False
         needed = {field_name(place.path) for place in task.used(number)}

@@ -27,7 +27,6 @@ from btm.learning.tracker import PATIENCE
 from btm.logs.conversation import Conversation
 from btm.logs.listening import Told
 from btm.model import Action, Attempt, Effect, Family, Incident, Outcome, ToolCall
-from btm.planning.plan import target_of
 from btm.support.effects import guess_effect, name_words
 from btm.support.untrusted import fingerprint
 
@@ -218,8 +217,8 @@ def _untried(incident: Incident, told: Told, fallback_map: FallbackMap) -> Itera
     tried = {(a.key.action, a.key.target) for a in told.attempts if a.incident_id == incident.incident_id}
     nothing_known: Mapping[str, object] = {}
     for offer in fallback_map.candidates(incident.call, incident.kind, nothing_known):
-        if (Action.SWITCH, target_of(offer)) not in tried:
-            yield target_of(offer)
+        if (Action.SWITCH, offer.target) not in tried:
+            yield offer.target
     for offer in fallback_map.repairs(incident.call, incident.kind, nothing_known):
         if (Action.REPAIR, offer.tool) not in tried:
             yield offer.tool

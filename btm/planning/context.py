@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from btm.fallback import Step
 from btm.model import Action, ChoiceEnum, ToolCall
-from btm.planning.plan import Level, RecoveryContext, RecoveryPlan, Step
+from btm.planning.plan import Level, RecoveryContext, RecoveryPlan
 from btm.support.untrusted import bounded_json, cut, harmless, redact, text_of, tool_name
 
 DEFAULT_BUDGET = 300
@@ -147,8 +148,8 @@ def instruction(step: Step, call: ToolCall) -> str:
         case Action.REPAIR:
             return f"repair with {name}{arguments}{fill}, then retry {failed}"
         case Action.SWITCH:
-            if step.offer is not None and len(step.offer.via) > 1:
-                fill += "".join(f", then {tool_name(tool)} with what it gave" for tool in step.offer.via[1:])
+            if len(step.via) > 1:
+                fill += "".join(f", then {tool_name(tool)} with what it gave" for tool in step.via[1:])
             lacks = f"; it lacks {harmless(', '.join(step.lacks))}" if step.lacks else ""
             return f"switch to {name}{arguments}{fill}{lacks}"
         case Action.VERIFY:

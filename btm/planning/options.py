@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from btm.fallback import Candidate, FallbackMap
+from btm.fallback import FallbackMap, Step
 from btm.fallback.checking import steps_of
 from btm.learning.relations import StandIn
-from btm.model import Action, Effect, Incident, ToolCall
-from btm.planning.plan import Step, target_of
+from btm.model import Effect, Incident, ToolCall
 from btm.planning.planner import Options
 
 _NOTHING_KNOWN: Mapping[str, Any] = {}
@@ -46,7 +45,7 @@ class MapRelations:
             if call.tool in offer.via:
                 place = offer.via.index(call.tool)
                 return StandIn(
-                    target_of(offer),
+                    offer.target,
                     complete=place == len(offer.via) - 1,
                     underway=any(self._map.effect(tool) is Effect.WRITE for tool in offer.via[:place]),
                 )
@@ -68,7 +67,7 @@ class MapRelations:
     def answers(self, failed: ToolCall, target: str, result: Any) -> bool | None:
         """Whether a substitute's result holds what the failed call asked for, in a form that the map can read."""
         for offer in self._map.candidates(failed, None, _NOTHING_KNOWN):
-            if target_of(offer) == target and not self._map.picks_from_several(failed, offer):
+            if offer.target == target and not self._map.picks_from_several(failed, offer):
                 return self._map.answer(failed, offer, [result]).ok
         return None
 
@@ -77,8 +76,8 @@ class MapRelations:
         return tool in self._map.escalations()
 
 
-def _agrees(offer: Candidate, call: ToolCall) -> bool:
-    return all(call.arguments.get(name, value) == value for name, value in offer.arguments.items())
+def _agrees(offer: Step, call: ToolCall) -> bool:
+    return all(call.arguments.get(name, value) == value for name, value in (offer.arguments or {}).items())
 
 
 def options_for(
@@ -97,36 +96,19 @@ def options_for(
     call = incident.call
     present = None if available is None else frozenset(available)
 
-    def steps(action: Action, offers: Iterable[Candidate]) -> tuple[Step, ...]:
-        usable = (o for o in offers if present is None or present.issuperset(o.via or (o.tool,)))
-        return tuple(_step(action, offer, fallback_map) for offer in usable)
+    def usable(offers: Iterable[Step]) -> tuple[Step, ...]:
+        return tuple(o for o in offers if present is None or present.issuperset(o.via or (o.tool,)))
 
     verifier = fallback_map.verifier(call, known) if call.effect is Effect.WRITE else None
-    checks = steps(Action.VERIFY, (verifier,) if verifier is not None else ())
+    checks = usable((verifier,) if verifier is not None else ())
     escalations = (t for t in fallback_map.escalations() if present is None or t in present)
     return Options(
-        switches=steps(Action.SWITCH, fallback_map.candidates(call, incident.kind, known)),
-        repairs=steps(Action.REPAIR, fallback_map.repairs(call, incident.kind, known)),
+        switches=usable(fallback_map.candidates(call, incident.kind, known)),
+        repairs=usable(fallback_map.repairs(call, incident.kind, known)),
         verify=checks[0] if checks else None,
         escalation_tool=next(escalations, ""),
         irreversible=fallback_map.irreversible(call.tool),
         idempotent=fallback_map.idempotent(call.tool),
         cost=fallback_map.cost(call.tool),
         health=health,
-    )
-
-
-def _step(action: Action, offer: Candidate, fallback_map: FallbackMap) -> Step:
-    return Step(
-        action,
-        offer.tool,
-        offer.arguments,
-        missing=offer.missing,
-        value=offer.coverage if action is Action.SWITCH else 1.0,
-        # A repair is followed by the call it repairs, so it costs one call more.
-        cost=offer.cost + (1.0 if action is Action.REPAIR else 0.0),
-        gives=offer.gives,
-        lacks=offer.lacks,
-        offer=offer,
-        irreversible=any(fallback_map.irreversible(tool) for tool in offer.via or (offer.tool,)),
     )

@@ -13,9 +13,10 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from btm.fallback import Step
 from btm.learning.posterior import BetaPosterior
 from btm.model import Action, EvidenceKey, Incident
-from btm.planning.plan import RecoveryPlan, Step, Verdict
+from btm.planning.plan import RecoveryPlan, Verdict
 from btm.planning.policy import Policies, Situation
 
 MAX_TRIES = 3
@@ -133,7 +134,7 @@ class Planner:
             chance = self.explore.betavariate(belief.alpha, belief.beta)
         wait_s = self._wait(incident, ordinal) if step.action is Action.RETRY else 0.0
         cost = step.cost + wait_s * self.settings.cost_per_second
-        gain = step.value * self.settings.value_of_success
+        gain = step.coverage * self.settings.value_of_success
         # Thin evidence gets the benefit of the doubt: what is never tried would never be learned about.
         worth_trying = chance * gain > cost or belief.high * gain > cost
         return step.weighed(belief, chance=chance, wait_s=wait_s, cost=cost, worth_trying=worth_trying)
@@ -165,7 +166,7 @@ def _failed_above(step: Step, above: Sequence[Above]) -> bool:
     """Whether a substitute has failed already in what the failed call was itself to answer."""
     if step.action is not Action.SWITCH:
         return False
-    tools = set(step.offer.via) if step.offer is not None and step.offer.via else {step.tool}
+    tools = set(step.via) if step.via else {step.tool}
     return any(other.tool in tools or not _again(other, step) for other, _ in above)
 
 

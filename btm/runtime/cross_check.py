@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from btm.fallback import Candidate, FallbackMap
+from btm.fallback import FallbackMap, Step
 from btm.model import SUCCESS, Action, Effect, ErrorKind, Incident, Outcome, ToolCall
 from btm.planning.policy import Policies, Situation
 from btm.runtime.state import Ledger
@@ -29,7 +29,7 @@ class Check:
     other: ToolCall
 
 
-_Offer = tuple[SeenRead, Candidate]
+_Offer = tuple[SeenRead, Step]
 
 
 @dataclass(frozen=True)
@@ -91,10 +91,10 @@ class SecondSources:
             and (self.available is None or offer.tool in self.available)
         ]
 
-    def _call(self, call: ToolCall, offer: Candidate, number: int) -> ToolCall:
+    def _call(self, call: ToolCall, offer: Step, number: int) -> ToolCall:
         effect = self.fallback_map.effect(offer.tool) or Effect.READ
         return ToolCall(
-            offer.tool, offer.arguments, effect, call.conversation, f"{call.call_id}~check{number}"
+            offer.tool, offer.arguments or {}, effect, call.conversation, f"{call.call_id}~check{number}"
         )
 
     def contradiction(self, check: Check, result: Any) -> Incident | None:

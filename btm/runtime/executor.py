@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from btm.events import ActionName, ActionTaken, Hooks
-from btm.fallback import Candidate, FallbackMap
+from btm.fallback import FallbackMap, Step
 from btm.learning.tracker import Learned
 from btm.model import Action, Effect, Incident, Outcome, ToolCall
-from btm.planning.plan import RecoveryPlan, Step
+from btm.planning.plan import RecoveryPlan
 from btm.runtime.drivers import Handled, Move, Reply, Request, Wait, what_was_done
 from btm.runtime.state import Ledger
 from btm.support.failsafe import safely
@@ -93,7 +93,7 @@ class Acting:
             feasible = feasible and not used_up(again.arguments if again else step.arguments or {})
             if feasible and step.target not in moves.given_up and self._harmless(step, incident):
                 possible.append(step)
-        return next((step for step in possible if step.value >= 1.0), possible[0] if possible else None)
+        return next((step for step in possible if step.coverage >= 1.0), possible[0] if possible else None)
 
     def _harmless(self, step: Step, incident: Incident) -> bool:
         """Whether a step cannot do a second time what was done before, whatever the policies say.
@@ -107,8 +107,7 @@ class Acting:
             replaced = any(attempt.key.action is Action.SWITCH for attempt in incident.attempts)
             again = step.action in (Action.RETRY, Action.REPAIR)
             return again and not replaced and self.fallback_map.idempotent(incident.tool)
-        earlier = step.offer.via[:-1] if step.offer is not None else ()
-        return all(self.fallback_map.effect(tool) is Effect.READ for tool in earlier)
+        return all(self.fallback_map.effect(tool) is Effect.READ for tool in step.via[:-1])
 
     def _carry_out(
         self, step: Step, incident: Incident, moves: _Moves
@@ -160,30 +159,27 @@ class Acting:
         self, step: Step, incident: Incident, moves: _Moves
     ) -> Generator[Request, Reply | None, _Served | None]:
         """Call a substitute, or the calls in a row that make one up, and read the wanted part out of the result."""
-        offer: Candidate | None = step.offer
-        if offer is None:
-            return None
         results: list[Any] = []
-        following: Candidate | None = offer
+        following: Step | None = step
         while following is not None:
             if not following.complete:
                 moves.given_up.add(step.target)
                 return None
-            call = moves.new(following.tool, following.arguments, self.fallback_map)
+            call = moves.call_of(following, self.fallback_map)
             learned, reply = yield from self._move(Action.SWITCH, call, moves)
             if not learned.outcome.ok:
                 return None
             results.append(reply.result)
             known = self.ledger.known(incident.conversation)
-            following = self.fallback_map.next_step(incident.call, offer, results, known)
-        by = offer.via[-1] if offer.via else offer.tool
-        answer = self.fallback_map.answer(incident.call, offer, results)
+            following = self.fallback_map.next_step(incident.call, step, results, known)
+        by = step.via[-1] if step.via else step.tool
+        answer = self.fallback_map.answer(incident.call, step, results)
         if not answer.ok and self.fallback_map.effect(by) is Effect.READ:
             moves.no_answer(answer.problem)
             return None
         # What a write answers is its receipt, in whatever form: it has been done.
         value = answer.value if answer.ok else results[-1]
-        return _Served(value, by, learned.outcome, offer.lacks)
+        return _Served(value, by, learned.outcome, step.lacks)
 
     def _move(
         self, action: Action, call: ToolCall, moves: _Moves, waited: float = 0.0

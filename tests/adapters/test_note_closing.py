@@ -3,9 +3,10 @@ from __future__ import annotations
 import pytest
 
 from btm.adapters.wording import closing, note
+from btm.fallback import Step
 from btm.model import Action, ErrorKind, Outcome, ToolCall
 from btm.planning.context import Format, render
-from btm.planning.plan import RecoveryPlan, Step
+from btm.planning.plan import RecoveryPlan
 
 CALL = ToolCall("get_order", {"order_id": "o1"})
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from btm.fallback import Candidate, FallbackMap
+from btm.fallback import FallbackMap, Step
 from btm.fallback.values import agree, plain
 from btm.model import ToolCall
 
 Invoke = Callable[[str, Mapping[str, Any]], Any]
 
 
-def serve(
-    made: FallbackMap, call: ToolCall, offer: Candidate, known: Mapping[str, Any], invoke: Invoke
-) -> Any:
+def serve(made: FallbackMap, call: ToolCall, offer: Step, known: Mapping[str, Any], invoke: Invoke) -> Any:
     """Carry out an offer, all steps of it, and return its result in the form of the failed tool's."""
     assert offer.complete, f"{offer.tool} misses {offer.missing}"
     results = [invoke(offer.tool, offer.arguments)]

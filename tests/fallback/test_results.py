@@ -16,9 +16,9 @@ import pytest
 from langchain_core.messages import ToolMessage
 from pydantic import BaseModel
 
-from btm.fallback import Candidate, FallbackMap
+from btm.fallback import FallbackMap, Step
 from btm.fallback.values import MAX_DEPTH, TooLargeError, agree, fields_at, plain
-from btm.model import ToolCall
+from btm.model import Action, ToolCall
 
 CHECKED = FallbackMap.from_text("""
 version: 1
@@ -121,7 +121,7 @@ def test_no_result_raises_into_the_caller(name: str) -> None:
     result = HOSTILE[name]()
     assert CHECKED.done(SET, result) is None
     assert CHECKED.compare(GET, result, result) == ()
-    assert CHECKED.pick(SET, Candidate("put_price", pick="result.data.price"), result) is None
+    assert CHECKED.pick(SET, Step(Action.SWITCH, "put_price", pick="result.data.price"), result) is None
 
 
 def test_two_sources_that_disagree_are_told_by_field() -> None:
@@ -147,7 +147,7 @@ def test_pick_gives_the_form_that_was_wanted() -> None:
     assert CHECKED.pick(SET, offer, {"data": {"price": 9}}) == 9
     assert CHECKED.pick(SET, offer, {"data": {}}) is None
     raw = object()
-    assert CHECKED.pick(SET, Candidate("put_price"), raw) is raw
+    assert CHECKED.pick(SET, Step(Action.SWITCH, "put_price"), raw) is raw
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from btm.fallback import Step
 from btm.lab.agent import AgentRun, AgentSettings, ToolResponse, run_agent, solved
 from btm.lab.environment import ShownValue, Task
 from btm.lab.instruction import Instruction, first_instruction
@@ -18,7 +19,6 @@ from btm.lab.looking import Shown, anywhere, look
 from btm.lab.shop import ShopEnvironment, ShopSession
 from btm.model import Action, ToolCall
 from btm.planning.context import instruction
-from btm.planning.plan import Step
 
 SHOP = ShopEnvironment()
 TASKS = {task.task_id: task for task in SHOP.tasks}

@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 
 from btm.errors import MissingExtraError
-from btm.fallback import FallbackMap
+from btm.fallback import FallbackMap, Step
 from btm.lab.agent import ToolResponse, run_agent
 from btm.lab.decisive import decisive_tools, done
 from btm.lab.environment import Environment, Task, load_environment
 from btm.model import Action, ToolCall
 from btm.planning.context import instruction
-from btm.planning.plan import Step
 from btm.runtime.known_values import Facts
 
 

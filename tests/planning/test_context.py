@@ -15,7 +15,7 @@ from core_kit import MAP, call, memory_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from btm.fallback.candidate import Candidate
+from btm.fallback.step import Step
 from btm.learning.posterior import BetaPosterior
 from btm.model import Action, Attempt, Effect, ErrorKind, EvidenceKey, Incident, Outcome, ToolCall
 from btm.planning.context import (
@@ -28,7 +28,7 @@ from btm.planning.context import (
     render,
 )
 from btm.planning.options import options_for
-from btm.planning.plan import Level, RecoveryPlan, Step, Verdict
+from btm.planning.plan import Level, RecoveryPlan, Verdict
 from btm.planning.planner import Planner
 from btm.planning.policy import Policies
 
@@ -131,7 +131,7 @@ def test_no_record_is_said_to_be_none() -> None:
         (Step(Action.REVISE, "t"), "revise the arguments of t and call it again"),
         (Step(Action.REPAIR, "r", {}, missing=("code",)), "repair with r {}, and fill in code, then retry failed"),
         (Step(Action.SWITCH, "s", {"a": 1}, missing=("b", "c")), 'switch to s {"a":1}, and fill in b, c'),
-        (Step(Action.SWITCH, "s", {}, offer=Candidate("s", via=("s", "u"))), "switch to s {}, then u with what it gave"),
+        (Step(Action.SWITCH, "s", {}, via=("s", "u")), "switch to s {}, then u with what it gave"),
         (Step(Action.VERIFY, "v", {}), "verify with v {} whether failed went through"),
     ],
 )  # fmt: skip
@@ -236,16 +236,15 @@ def test_foreign_words_never_make_a_line_or_a_tag_of_ours(
     name: str, argument: str, detail: str, field: str, value: str, form: Format
 ) -> None:
     failed = ToolCall(name, {argument: value}, Effect.READ, "talk", "c1")
-    offer = Candidate(
-        name, {argument: value}, missing=(field,), lacks=(field, detail), gives=(detail,), via=(name, field)
-    )
     plan = RecoveryPlan(
         "i",
         failed,
         Outcome(ErrorKind.STALE_DATA, silent=True, detail=detail, reason=detail),
         steps=(
             Step(Action.ESCALATE, name, {argument: value}),
-            Step(Action.SWITCH, name, {argument: value}, missing=(field,), lacks=(field,), offer=offer),
+            Step(
+ Action.SWITCH, name, {argument: value}, missing=(field,), lacks=(field, detail), gives=(detail,), via=(name, field)
+),
             Step(Action.REPAIR, name, {argument: value}, belief=BetaPosterior(1, 1)),
         ),
         verdicts=(Verdict(name, detail, frozenset({Action.RETRY}), Action.VERIFY, Level.ENFORCE),),

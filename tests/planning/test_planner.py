@@ -12,10 +12,11 @@ from core_kit import MAP, call
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from btm.fallback import Step
 from btm.learning.posterior import BetaPosterior
 from btm.model import Action, Attempt, Effect, ErrorKind, EvidenceKey, Incident, Outcome, ToolCall
 from btm.planning.options import options_for
-from btm.planning.plan import RecoveryPlan, Step
+from btm.planning.plan import RecoveryPlan
 from btm.planning.planner import MAX_TRIES, Options, Planner, Settings
 from btm.planning.policy import Policies
 
@@ -58,7 +59,7 @@ def tried(*actions: tuple[str, str, str | None]) -> tuple[Attempt, ...]:
 
 
 def switch(tool: str, value: float = 1.0, cost: float = 1.0, *, irreversible: bool = False) -> Step:
-    return Step(Action.SWITCH, tool, {}, value=value, cost=cost, irreversible=irreversible)
+    return Step(Action.SWITCH, tool, {}, coverage=value, cost=cost, irreversible=irreversible)
 
 
 def tools(plan: RecoveryPlan) -> list[str]:
@@ -98,13 +99,13 @@ def test_the_plan_is_what_is_worth_trying_in_the_best_order(
         incident(), options, chances(**{f"t{n}": p for n, (p, _, _) in enumerate(candidates)})
     )
     taken = [step for step in plan.steps if step.action is Action.SWITCH]
-    scores = [step.chance * step.value / step.cost for step in taken]
+    scores = [step.chance * step.coverage / step.cost for step in taken]
     assert scores == sorted(scores, reverse=True)
     for step in taken:
         assert step.belief is not None
-        assert step.belief.high * step.value * worth > step.cost
+        assert step.belief.high * step.coverage * worth > step.cost
     for step in plan.rejected:
-        assert step.chance * step.value * worth <= step.cost
+        assert step.chance * step.coverage * worth <= step.cost
     weighed = [step.tool for step in (*taken, *plan.rejected) if step.action is Action.SWITCH]
     assert sorted(weighed) == sorted(step.tool for step in options.switches), "nothing is lost or doubled"
 
