@@ -1,24 +1,26 @@
 """Conversations that are lists of messages, and how their calls are read.
 
-One walk understands the messages of every chat format, so that a log whose first conversations hold no calls, or
-which mixes providers, is read whichever reader its beginning called for. What is particular to a provider stands in
-its own module: Anthropic's content blocks, the items of the Responses API, LangChain's message dumps.
+OpenAI's messages, which most logs hold, are read right here; those of every other product by the one table (see
+``btm.logs.parts``). A log whose first conversations hold no calls, or which mixes products, is read all the same.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import Any
 
-from btm.logs import blocks, items, lc
-from btm.logs.conversation import Conversation, Skipped
-from btm.logs.layout import LISTS, SHARED_IDS, layout_of, messages_of
+from btm.logs import dialects
+from btm.logs.conversation import Conversation, Passed, Skipped
+from btm.logs.finding import Found, conversations_in
+from btm.logs.layout import SHARED_IDS, layout_of
+from btm.logs.parts import is_message, read_message, unwrapped
 from btm.logs.records import DIGITS, Log, Record, digest_of
 from btm.logs.sample import Sample
 from btm.logs.scanner import Path
 from btm.logs.turns import Turns
-from btm.logs.values import arguments_of, content_of, time_of
+from btm.logs.values import arguments_of, time_of
 
 MALFORMED = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
 """What reading a record of an unexpected form can raise: a text where an object belongs, and so on."""
@@ -35,7 +37,7 @@ def reason(error: Exception) -> str:
     )
 
 
-def conversations(log: Log, name: str, path: Path = ()) -> Iterator[Conversation | Skipped]:
+def conversations(log: Log, name: str, path: Path = ()) -> Iterator[Conversation | Skipped | Passed]:
     """Read every conversation of a log as reader ``name``; ``path`` leads to them in a large document."""
     if records_apart(log.sample) is None:
         yield from _message_a_record(log, name)
@@ -45,93 +47,132 @@ def conversations(log: Log, name: str, path: Path = ()) -> Iterator[Conversation
             yield record
             continue
         try:
-            yield conversation_of(record, name)  # type: ignore[arg-type] # it is no Skipped
+            yield from conversations_of(record, name)  # type: ignore[arg-type] # it is no Skipped
         except MALFORMED as error:
             yield Skipped(log.name, record.line, f"not a conversation: {reason(error)}")
 
 
 def records_apart(sample: Sample) -> Path | None:
     """Return where the records lie that are a conversation each; None for a log whose records are messages."""
-    return None if sample.records and is_message(unwrapped(sample.records[0])) else ()
+    for record in sample.records:
+        if is_message(record):
+            return None
+        if next(conversations_in(record), None) is not None:
+            return ()
+    return ()
 
 
-def conversation_of(record: Record, name: str) -> Conversation:
-    """Read one conversation. Raises ValueError, or another of ``MALFORMED``, when the record is none."""
+def conversations_of(record: Record, name: str) -> Iterator[Conversation]:
+    """Read the conversations of a record, of which most hold one. Raises ``MALFORMED`` when it holds none."""
     value, raw, _, place = record
     digest = digest_of(raw)
-    if type(value) is list:
-        conversation_id, started_at, reward, messages = digest, None, None, value
-    else:
-        layout = layout_of(value)
-        conversation_id, started_at = layout.id_in(value, digest), layout.start_in(value)
-        reward, messages = layout.reward_in(value), layout.messages_in(value)
+    if type(value) is dict and (messages := layout_of(value).plain_in(value)) is not None:
+        yield _conversation(Found(value, messages), digest, place, name)
+        return
+    if not value and type(value) is list:
+        yield _conversation(Found({}, value), digest, place, name)
+        return
+    several = list(conversations_in(value))
+    if not several:
+        raise ValueError("no list of messages in it")
+    for index, found in enumerate(several):
+        own = digest if len(several) == 1 else digest_of(f"{digest}/{index}".encode())
+        yield _conversation(found, own, place, name)
+
+
+def _conversation(found: Found, digest: str, place: str, name: str) -> Conversation:
+    layout = layout_of(found.owner)
+    conversation_id, started_at = layout.id_in(found.owner, digest), layout.start_in(found.owner)
     turns = Turns(conversation_id, started_at, digest[:8])
-    read_messages(turns, messages)
+    read_messages(turns, found.messages)
+    reward = layout.reward_in(found.owner)
     return Conversation(
-        conversation_id, place, turns.batches(), reward, started_at, digest, name, _task(messages)
+        conversation_id, place, turns.batches(), reward, started_at, digest, name, turns.task, turns.orphans
     )
 
 
-def _task(messages: list[Any]) -> str:
-    """Return the first thing that the user said."""
-    for message in messages:
-        if message.get("role") == "user" or message.get("type") == "human":
-            content = content_of(message.get("content"))
-            return content if type(content) is str else ""
-    return ""
-
-
-def _message_a_record(log: Log, name: str) -> Iterator[Conversation | Skipped]:
+def _message_a_record(log: Log, name: str) -> Iterator[Conversation | Skipped | Passed]:
     """Read a log whose records are messages: one conversation, or one for each id that the messages name.
 
     Calls and answers are held until the end of the log, the other messages are not.
     """
     # The third is a hash object; the library has no public name for its type.
     begun: dict[str, tuple[str, Turns, Any, float | None]] = {}
+    told: set[str] = set()  # records by their own ids: a resumed session repeats those that went before
+    passed: Counter[str] = Counter()
+    session = ""
     for record in log.records():
         if isinstance(record, Skipped):
             yield record
             continue
+        value = record.value
         try:
-            layout = layout_of(record.value)
-            own = next((str(record.value[key]) for key in SHARED_IDS if record.value.get(key)), "")
+            if not isinstance(value, dict):
+                raise ValueError(f"expected an object, found {type(value).__name__}")  # noqa: TRY004 - it is MALFORMED
+            if not is_message(value):
+                session = session or _session_of(value)
+                passed[_described(value)] += 1
+                continue
+            own = _belongs_to(value)
+            if type(line := value.get("uuid")) is str:
+                if f"{own} {line}" in told:
+                    continue
+                told.add(f"{own} {line}")
             if own not in begun:
-                start = layout.start_in(record.value)
+                start = layout_of(value).start_in(value)
                 begun[own] = (record.place, Turns(own, start, own or log.name), sha256(), start)
             _, turns, content, _ = begun[own]
             content.update(record.raw + b"\n")
-            read_messages(turns, [unwrapped(record.value)])
+            read_messages(turns, [value])
         except MALFORMED as error:
             yield Skipped(log.name, record.line, f"not a message: {reason(error)}")
     for own, (place, turns, content, start) in begun.items():
         digest = content.hexdigest()[:DIGITS]
-        conversation_id = own or digest
-        yield Conversation(conversation_id, place, turns.batches(conversation_id), None, start, digest, name)
+        conversation_id = own or session or digest
+        batches = turns.batches(conversation_id)
+        if batches or not own.endswith(_SIDE):
+            yield Conversation(
+                conversation_id, place, batches, None, start, digest, name, turns.task, turns.orphans
+            )
+    for what, count in passed.items():
+        yield Passed(log.name, what, count)
+
+
+_SIDE = "/side"
+
+
+def _belongs_to(value: Mapping[str, Any]) -> str:
+    """Return the id of the conversation that a message names; a subagent's is one of its own."""
+    own = next((str(value[key]) for key in SHARED_IDS if value.get(key)), "")
+    if value.get("isSidechain") is True:
+        return f"{own}/{value.get('agentId') or ''}{_SIDE}"
+    return own
+
+
+def _session_of(value: Mapping[str, Any]) -> str:
+    """Return the session's id, if this is the line that begins it."""
+    inner, _ = unwrapped(value)
+    kind = str(value.get("type"))
+    found = inner.get("id") or inner.get("sessionId") or value.get("id") if "session" in kind else None
+    return str(found or "")
+
+
+def _described(value: Mapping[str, Any]) -> str:
+    kind = value.get("type")
+    return f"no message: {kind}" if isinstance(kind, str) else "no message"
 
 
 def sampled_messages(sample: Sample) -> Iterator[Mapping[str, Any]]:
     """Give the messages of a log's first records."""
     for record in sample.records:
-        value = unwrapped(record)
-        try:
-            messages = [value] if is_message(value) else messages_of(value)
-        except MALFORMED:
-            continue  # it will be skipped, with the reason, when it is read
-        yield from (message for message in messages if isinstance(message, dict))
+        if is_message(record):
+            yield unwrapped(record)[0]
+            continue
+        for found in conversations_in(record):
+            yield from (unwrapped(message)[0] for message in found.messages if isinstance(message, dict))
 
 
-def unwrapped(value: Any) -> Any:
-    """Return the message that a line of a transcript wraps (``{"sessionId": ..., "message": {...}}``)."""
-    if isinstance(value, dict) and isinstance(message := value.get("message"), dict) and "role" in message:
-        return message
-    return value
-
-
-def is_message(value: object) -> bool:
-    """Whether a value is a message or item of a conversation, in any of the formats."""
-    if not isinstance(value, dict) or any(isinstance(value.get(key), list) for key in LISTS):
-        return False
-    return isinstance(value.get("role"), str) or items.is_item(value) or lc.is_message(value)
+_TOOL_KEYS = frozenset(("role", "tool_call_id", "content", "name"))
 
 
 def read_messages(turns: Turns, messages: list[Any]) -> None:
@@ -139,60 +180,45 @@ def read_messages(turns: Turns, messages: list[Any]) -> None:
     result = turns.result
     for message in messages:
         role = message.get("role")
-        if role == "tool":
-            call_id = message.get("tool_call_id")
-            if call_id is None or message.get("error") is not None:
-                _unusual_answer(turns, message)
-            else:
-                result(call_id, content_of(message.get("content")))
-        elif role == "assistant":
-            if calls := message.get("tool_calls"):
+        if role == "tool" and type(content := message.get("content")) is str and message.keys() <= _TOOL_KEYS:
+            result(message.get("tool_call_id"), content)
+        elif (
+            role == "assistant" and type(content := message.get("content")) in _TEXT and "type" not in message
+        ):
+            turns.turn()
+            if content:
+                dialects.heard(turns, role, content)
+            if type(calls := message.get("tool_calls")) is list:
                 _calls(turns, message, calls)
-            elif type(content := message.get("content")) is list:
-                blocks.assistant(turns, content, time_of(message.get("timestamp")))
-            elif function := message.get("function_call"):  # the form before tool_calls
-                _calls(turns, message, [function])
+            elif len(message) > 2:
+                read_message(turns, message)
+        elif role == "user" and type(content := message.get("content")) is str:
+            dialects.heard(turns, role, content)
+        elif role == "tool" and type(several := message.get("tool_messages")) is list:
+            read_messages(turns, several)  # tau2 puts the answers of a turn in one message
+        elif role == "tool" and message.get("requestor") == "user":
+            continue  # the answer to a call that tau2's simulated user made on its own device
+        elif role in _SILENT or (role == "user" and "tool_calls" in message):
+            continue
         else:
-            _read_other(turns, role, message)
+            read_message(turns, message)
 
 
-def _read_other(turns: Turns, role: object, message: Mapping[str, Any]) -> None:
-    if role == "user":
-        if type(content := message.get("content")) is list:
-            blocks.user(turns, content)
-    elif role == "function":
-        _unusual_answer(turns, message)
-    elif lc.is_message(message):
-        lc.read_message(turns, message)
-    elif items.is_item(message):
-        items.read_item(turns, message)
+_TEXT = (str, type(None))
+_SILENT = ("system", "developer")
 
 
 def _calls(turns: Turns, message: Mapping[str, Any], calls: list[Any]) -> None:
-    turns.turn()
     stamp = message.get("timestamp")
     at = None if stamp is None else time_of(stamp)
+    if type(thought := message.get("reasoning_content")) is str and thought:
+        turns.thought(thought)
     add = turns.call
     for call in calls:
         function = call.get("function") or call.get("custom") or call
+        if type(function) is str:
+            function = {**call, "name": function}
         arguments = function.get("arguments")
         if arguments is None:
             arguments = function.get("input", function.get("args"))
         add(function["name"], arguments_of(arguments), call.get("id"), at)
-
-
-def _unusual_answer(turns: Turns, message: Mapping[str, Any]) -> None:
-    """Read an answer that carries an error flag, is tau2's, or has no id."""
-    if (
-        type(several := message.get("tool_messages")) is list
-    ):  # tau2 puts the answers of a turn in one message
-        for one in several:
-            _unusual_answer(turns, one)
-        return
-    if message.get("requestor") == "user":
-        return  # the answer to a call that tau2's simulated user made on its own device
-    content, error = message.get("content"), message.get("error")
-    if isinstance(error, str) and error:
-        content, error = content or error, True
-    call_id = message.get("tool_call_id") or message.get("id")
-    turns.result(call_id, content_of(content), error if isinstance(error, bool) else None)

@@ -40,6 +40,10 @@ class RecordedCall(NamedTuple):
     flag, None where it keeps silent. ``error_type`` is an exception's or error's class name where one is recorded.
     ``latency_s`` is how long the call took, in seconds. ``outcome`` is set where the log holds a verdict instead of
     a result (btm's own event log, an annotated trajectory); it then stands in for a classification.
+
+    ``intent_from`` says where the call's intent comes from: the ``"assistant"``'s text beside it, else the ``"user"``'s
+    last words, or the ``"log"`` itself. ``observed`` is what the assistant said next after the answer, ``reasoning``
+    what it thought before the call.
     """
 
     call: ToolCall
@@ -48,6 +52,9 @@ class RecordedCall(NamedTuple):
     error_type: str | None = None
     latency_s: float | None = None
     outcome: Outcome | None = None
+    intent_from: str | None = None
+    observed: str | None = None
+    reasoning: str | None = None
 
     @property
     def answered(self) -> bool:
@@ -70,7 +77,8 @@ class Conversation(NamedTuple):
     content (SHA-256, 32 hex digits of it): equal for the same conversation whatever its file is called and however it is
     compressed, so that it can be learned from once. ``reward`` is the log's own score, usually in [0, 1].
     ``started_at`` is in seconds since the epoch. ``format`` is the name of the reader. ``task`` is what the
-    conversation is about, in the user's first words, where the log has them.
+    conversation is about, in the user's first words, where the log has them. ``orphans`` counts answers to calls that the
+    log does not hold.
     """
 
     conversation_id: str
@@ -81,11 +89,20 @@ class Conversation(NamedTuple):
     digest: str = ""
     format: str = ""
     task: str = ""
+    orphans: int = 0
 
     @property
     def calls(self) -> Iterator[RecordedCall]:
         """Every call, in order."""
         return (recorded for batch in self.batches for recorded in batch)
+
+
+class Passed(NamedTuple):
+    """Records of a log that hold nothing to learn from (a summary, a setting): how many, and what they are."""
+
+    file: str
+    reason: str
+    records: int
 
 
 class Skipped(NamedTuple):

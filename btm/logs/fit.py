@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from btm.fallback import FallbackMap
 from btm.learning.posterior import Decay
-from btm.logs.conversation import Conversation, Skipped
+from btm.logs.conversation import Conversation, Passed, Skipped
 from btm.logs.eventlog import NAME as EVENTS
 from btm.logs.learned import LearnedFrom
 from btm.logs.listening import Listener, Told
@@ -41,6 +41,7 @@ class Fit:
     formats: Counter[str] = field(default_factory=Counter)
     skipped: list[Skipped] = field(default_factory=list)
     skipped_count: int = 0
+    passed: Counter[str] = field(default_factory=Counter)
     fitted: LearnedFrom = field(default_factory=LearnedFrom)
     sums: dict[EvidenceKey, list[float]] = field(default_factory=dict)
     tried: Counter[tuple[EvidenceKey, bool]] = field(default_factory=Counter)
@@ -99,6 +100,7 @@ class Fit:
         self.formats += other.formats
         self.skipped += other.skipped[: _MAX_SKIPPED - len(self.skipped)]
         self.skipped_count += other.skipped_count
+        self.passed += other.passed
         self.fitted.extend(other.fitted)
         self.made += other.made
         for key, (successes, failures) in other.sums.items():
@@ -108,7 +110,7 @@ class Fit:
 
 
 def fit(
-    conversations: Iterable[Conversation | Skipped],
+    conversations: Iterable[Conversation | Skipped | Passed],
     fallback_map: FallbackMap,
     *,
     decay: Decay,
@@ -122,7 +124,7 @@ def fit(
 
 def teach(
     listener: Listener,
-    conversations: Iterable[Conversation | Skipped],
+    conversations: Iterable[Conversation | Skipped | Passed],
     decay: Decay,
     fitted_before: Container[str] = frozenset(),
     fitted_here: Container[str] = frozenset(),
@@ -139,6 +141,8 @@ def teach(
     for item in conversations:
         if isinstance(item, Skipped):
             done.skip(item)
+        elif isinstance(item, Passed):
+            done.passed[item.reason] += item.records
         elif (
             (digest := item.digest)
             and (digest in fitted_before or digest in fitted_here or digest in done.fitted)

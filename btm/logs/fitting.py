@@ -26,13 +26,13 @@ from typing import NamedTuple, TypeVar, cast
 from btm.errors import TraceError
 from btm.fallback import FallbackMap
 from btm.learning.posterior import Decay
-from btm.logs.conversation import Conversation, Skipped
+from btm.logs.conversation import Conversation, Passed, Skipped
 from btm.logs.fit import Fit, teach
 from btm.logs.formats import named_reader
 from btm.logs.learned import LearnedFrom
 from btm.logs.listening import Listener
 from btm.logs.loose import Gathered, Gathering, put_in_order
-from btm.logs.reading import logs_to_read, opened, read_conversations
+from btm.logs.reading import logs_to_read, opened, read_items
 from btm.logs.records import Excerpt, Piece
 from btm.logs.source import STDIN, LogFile, Watch, find_logs
 
@@ -51,15 +51,15 @@ class _Part(NamedTuple):
     log: str = ""
     reader: str = ""
     pieces: tuple[Piece | Skipped, ...] = ()
-    conversations: tuple[Conversation | Gathered | Skipped, ...] = ()
+    conversations: tuple[Conversation | Gathered | Skipped | Passed, ...] = ()
 
-    def read(self) -> Iterator[Conversation | Skipped]:
+    def read(self) -> Iterator[Conversation | Skipped | Passed]:
         """Give the part's conversations."""
         if not self.reader:
             return put_in_order(self.conversations)
         items = named_reader(self.reader).read(Excerpt(self.log, self.pieces))
         # Records that lie apart are whole conversations.
-        return cast("Iterator[Conversation | Skipped]", items)
+        return cast("Iterator[Conversation | Skipped | Passed]", items)
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,9 @@ class Work:
     lived: Container[str] = frozenset()
     keep: bool = False
 
-    def do(self, conversations: Iterable[Conversation | Skipped], repeated: Container[str] = ()) -> Fit:
+    def do(
+        self, conversations: Iterable[Conversation | Skipped | Passed], repeated: Container[str] = ()
+    ) -> Fit:
         """Learn from conversations other than those that were fitted before or are ``repeated``."""
         listener = _listener(self.map_name, self.now)
         return teach(
@@ -120,7 +122,7 @@ def fit_logs(
 
     With more than one of them, ``workers`` are processes of their own; what is learned is the same, its sums up to
     their rounding. ``on_part`` is told what each part of the work gave, in the order of the logs; what it takes out
-    of a part (``Fit.made``) does not end up in the whole. Raises what ``read_conversations`` raises.
+    of a part (``Fit.made``) does not end up in the whole. Raises what ``read_items`` raises.
     """
     _listener(work.map_name, work.now)  # a wrong map is reported before anything is read, and by one process
     whole = Fit()
@@ -143,7 +145,7 @@ def _parts_done(
     watch: Watch | None,
 ) -> Iterator[Fit]:
     if workers == 1:
-        conversations = read_conversations(paths, format=name, strict=strict, watch=watch)
+        conversations = read_items(paths, format=name, strict=strict, watch=watch)
         for some in _batches(conversations):
             yield work.do(some, seen)
         return
@@ -178,7 +180,7 @@ def _parts(logs: Iterable[LogFile], name: str | None, watch: Watch | None) -> It
         yield from _whole(iter(gathering))
 
 
-def _whole(items: Iterator[Conversation | Skipped] | Iterator[Gathered]) -> Iterator[_Part]:
+def _whole(items: Iterator[Conversation | Skipped | Passed] | Iterator[Gathered]) -> Iterator[_Part]:
     for some in _batches(items):
         yield _Part(conversations=tuple(some))
 

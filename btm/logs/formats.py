@@ -8,19 +8,9 @@ from typing import Protocol
 
 from btm.errors import TraceError, UnknownFormatError, nearest
 from btm.logs.loose import Item
-from btm.logs.readers import (
-    anthropic,
-    events,
-    langchain,
-    langsmith,
-    openai_chat,
-    openinference,
-    otel,
-    responses,
-    tau1,
-    tau2,
-    trajectories,
-)
+from btm.logs.readers import events, langsmith, openinference, otel, trajectories
+from btm.logs.readers.platforms import PLATFORMS
+from btm.logs.readers.transcripts import TRANSCRIPTS
 from btm.logs.records import Log
 from btm.logs.sample import Sample
 from btm.logs.scanner import Path
@@ -32,8 +22,13 @@ _SHOWN = 160
 class Reader(Protocol):
     """What a module of ``btm.logs.readers`` offers."""
 
-    NAME: str
-    LOOKS_FOR: str
+    @property
+    def NAME(self) -> str:  # noqa: N802 - a constant of a module, or a field of a row
+        """What the format is called."""
+
+    @property
+    def LOOKS_FOR(self) -> str:  # noqa: N802
+        """What a log of this format looks like, in a phrase."""
 
     def matches(self, sample: Sample) -> bool:
         """Whether a log that begins so is of this format."""
@@ -49,15 +44,11 @@ class Reader(Protocol):
 _READERS: tuple[Reader, ...] = (
     events,
     trajectories,
-    tau2,
-    tau1,
     langsmith,
+    *PLATFORMS,
     openinference,
     otel,
-    langchain,
-    responses,
-    anthropic,
-    openai_chat,
+    *TRANSCRIPTS,
 )
 
 READERS: Mapping[str, Reader] = MappingProxyType({reader.NAME: reader for reader in _READERS})

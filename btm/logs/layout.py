@@ -11,17 +11,28 @@ from typing import Any, NamedTuple
 
 from btm.logs.values import number_of, time_of
 
-LISTS = ("messages", "traj", "conversation", "conversations", "history")
+LISTS = (
+    "trajectory", "messages", "traj", "conversation", "conversations", "history", "events", "steps",
+    "intermediate_steps", "intermediateSteps", "chatMessages", "requests",
+)  # fmt: skip
 """The keys under which a record's list of messages is looked for, in this order."""
 
-SHARED_IDS = ("conversation_id", "thread_id", "session_id", "sessionId")
+SHARED_IDS = (
+    "conversation_id",
+    "conversationId",
+    "thread_id",
+    "threadId",
+    "session_id",
+    "sessionId",
+    "sessionID",
+)
 """The keys by which messages that are logged one by one name their conversation."""
 
-_OWN_IDS = ("conversation_id", "trace_id", "thread_id", "session_id")
+_OWN_IDS = (*SHARED_IDS, "trace_id", "traceId")
 _OTHER_IDS = ("id", "uuid", "task_id")
 _STARTS = ("start_time", "started_at", "created_at", "timestamp", "created")
 _REWARDS = ("reward", "reward_info", "score")
-_AROUND = ("choices", "output", "input", "request", "response")
+_AROUND = ("choices", "output", "outputs", "input", "inputs", "request", "response", "body", "candidates")
 _UNIQUE = 20  # an id of this length is a UUID or the like; a shorter one may come up in another file again
 _USUAL = 64  # records with more keys than this are not worth remembering
 
@@ -64,19 +75,11 @@ class Layout(NamedTuple):
                 return number
         return None
 
-    def messages_in(self, record: Mapping[str, Any]) -> list[Any]:
-        """Return the record's messages, and after those of a logged request those of its response.
-
-        Raises ValueError when it has none.
-        """
-        for key in self.lists:
-            if type(found := record[key]) is list:
-                return found + _answers(record) if self.around else found
-        if self.around and (found := _request(record) + _answers(record)):
-            return found
-        if record.get("role"):
-            return [record]
-        raise ValueError(f"no list of messages under any of {', '.join(LISTS)}, input, output")
+    def plain_in(self, record: Mapping[str, Any]) -> list[Any] | None:
+        """Return the messages of a record that is a conversation and nothing else; None where it may be more."""
+        if self.around:
+            return None
+        return next((found for key in self.lists if type(found := record[key]) is list), None)
 
 
 def layout_of(record: Any) -> Layout:
@@ -101,27 +104,3 @@ def _layout(keys: tuple[str, ...]) -> Layout:
         those(_REWARDS),
         bool(those(_AROUND)),
     )
-
-
-def messages_of(record: Any) -> list[Any]:
-    """Return a record's messages; the record may be the list itself. Raises ValueError when there are none."""
-    return record if type(record) is list else layout_of(record).messages_in(record)
-
-
-def _request(record: Mapping[str, Any]) -> list[Any]:
-    """Return what was sent: the ``input`` of a Responses request, or the messages of a logged ``request``."""
-    if type(items := record.get("input")) is list:
-        return items
-    request = record.get("request")
-    return messages_of(request) if type(request) is dict else []
-
-
-def _answers(record: Mapping[str, Any]) -> list[Any]:
-    """Return what came back: ``choices``, ``output``, the message of a response, or a nested ``response``."""
-    if type(choices := record.get("choices")) is list:
-        return [choice["message"] for choice in choices[:1] if type(choice.get("message")) is dict]
-    if type(output := record.get("output")) is list:
-        return output
-    if type(response := record.get("response")) is dict:
-        return [response] if response.get("role") == "assistant" else _answers(response)
-    return []

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 import orjson
 
 from btm.logs.chat import MALFORMED, reason
-from btm.logs.conversation import NO_RESULT, Conversation, Skipped
+from btm.logs.conversation import NO_RESULT, Conversation, Passed, Skipped
 from btm.logs.eventlog import outcome_from, reported
 from btm.logs.groups import Groups
 from btm.logs.records import Log, Record, digest_of
@@ -99,7 +99,7 @@ def entries(
             yield Skipped(log.name, record.line, f"not a record of {name}: {reason(error)}")
 
 
-Item = Conversation | Entry | Skipped
+Item = Conversation | Entry | Skipped | Passed
 
 
 class Gathering:
@@ -115,7 +115,7 @@ class Gathering:
     def __exit__(self, *_: object) -> None:
         self._groups.__exit__()
 
-    def of(self, items: Iterable[Item]) -> Iterator[Conversation | Skipped]:
+    def of(self, items: Iterable[Item]) -> Iterator[Conversation | Skipped | Passed]:
         """Keep the entries among ``items``, and pass everything else on."""
         for item in items:
             if type(item) is Entry:
@@ -130,7 +130,9 @@ class Gathering:
             yield Gathered(name, conversation, tuple(records))
 
 
-def put_in_order(items: Iterable[Conversation | Gathered | Skipped]) -> Iterator[Conversation | Skipped]:
+def put_in_order(
+    items: Iterable[Conversation | Gathered | Skipped | Passed],
+) -> Iterator[Conversation | Skipped | Passed]:
     """Make conversations of what was gathered; everything else is passed on."""
     for item in items:
         if type(item) is not Gathered:

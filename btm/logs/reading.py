@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 
 from btm.errors import TraceError
-from btm.logs.conversation import Conversation, Skipped
+from btm.logs.conversation import Conversation, Passed, Skipped
 from btm.logs.formats import Reader, named_reader, reader_for
 from btm.logs.loose import Gathering, put_in_order
 from btm.logs.records import Log
@@ -32,6 +32,18 @@ def read_conversations(
     and that no reader knows, both before anything is given; such a file of a folder or glob is skipped. ``watch`` is
     told of the bytes as they are read.
     """
+    items = read_items(paths, format=format, strict=strict, watch=watch)
+    return (item for item in items if not isinstance(item, Passed))
+
+
+def read_items(
+    paths: Iterable[str | os.PathLike[str]],
+    *,
+    format: str | None = None,  # noqa: A002 - what the command line calls it
+    strict: bool = False,
+    watch: Watch | None = None,
+) -> Iterator[Conversation | Skipped | Passed]:
+    """Read like :func:`read_conversations`, and say as well what was passed over because there is nothing in it."""
     logs = logs_to_read(paths, format)
     return _read(logs, format, strict=strict, watch=watch)
 
@@ -57,7 +69,7 @@ def _check(log: LogFile) -> None:
 
 def _read(
     logs: list[LogFile], name: str | None, *, strict: bool, watch: Watch | None
-) -> Iterator[Conversation | Skipped]:
+) -> Iterator[Conversation | Skipped | Passed]:
     for found in _conversations(logs, name, watch):
         if strict and isinstance(found, Skipped):
             raise TraceError(str(found))
@@ -66,7 +78,7 @@ def _read(
 
 def _conversations(
     logs: list[LogFile], name: str | None, watch: Watch | None
-) -> Iterator[Conversation | Skipped]:
+) -> Iterator[Conversation | Skipped | Passed]:
     with Gathering() as gathering:
         for log in logs:
             with opened(log, name, watch) as found:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -18,6 +20,9 @@ SIZE = 64 << 10
 _LARGEST = 4 << 20
 _RECORDS = 20
 _LINES = 200
+
+
+_SIGN = re.compile(rb'"([\w$.@-]{1,40})"\s*:\s*(?:"([^"\\]{1,60})")?')
 
 
 class Shape(Enum):
@@ -42,6 +47,11 @@ class Sample:
     records: tuple[Any, ...] = ()
     keys: frozenset[str] = frozenset()
 
+    @property
+    def signs(self) -> frozenset[str]:
+        """Every key that comes up in the beginning, at any depth, and ``key=value`` for short texts."""
+        return _signs(self.head[:SIZE])
+
     @classmethod
     def of(cls, stream: ByteStream) -> Sample:
         """Look at the beginning of ``stream``, further when the first record is large. Nothing is used up."""
@@ -65,6 +75,17 @@ class Sample:
     def empty(self) -> bool:
         """Whether there is nothing to read."""
         return not self.head.strip()
+
+
+@lru_cache(maxsize=4)
+def _signs(head: bytes) -> frozenset[str]:
+    found: set[str] = set()
+    for key, value in set(_SIGN.findall(head)):
+        name = key.decode("utf-8", "replace")
+        found.add(name)
+        if value:
+            found.add(f"{name}={value.decode('utf-8', 'replace')}")
+    return frozenset(found)
 
 
 def _look(head: bytes, *, complete: bool) -> Sample:

@@ -10,14 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+import orjson
+
 from btm.logs.conversation import NO_RESULT
 from btm.logs.loose import LooseCall
 from btm.logs.sample import Sample
 from btm.logs.scanner import Path
-from btm.logs.values import is_control_flow, time_of
+from btm.logs.values import is_control_flow, parsed_json, time_of
 
 _RESOURCES = ("resourceSpans", "resource_spans")
 _SCOPES = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")
+_LISTS = ("data", "spans", "traces", "trace", "batches", "result", "rows")
 _MAX_DEPTH = 8
 _FAILED = frozenset({"ERROR", "STATUS_CODE_ERROR", "2"})
 
@@ -45,53 +48,104 @@ class Span(NamedTuple):
 
 
 def path_of(sample: Sample) -> Path:
-    """Return the way to the spans in a large OTLP document."""
+    """Return the way to the spans in a large document."""
     for resources, scopes in zip(_RESOURCES, _SCOPES, strict=False):
         if resources in sample.keys:
             return (resources, scopes, "spans")
-    return ("data",) if "data" in sample.keys else ()
+    return next(((key,) for key in ("data", "spans", "traces") if key in sample.keys and key in _LISTS), ())
 
 
-def spans_in(record: Any) -> Iterator[Mapping[str, Any]]:
-    """Give the spans of a record: itself, or all those of an OTLP export request."""
-    resources = next((record[key] for key in _RESOURCES if key in record), None)
-    if resources is None:
-        yield record
-        return
-    for resource in resources:
-        for key in _SCOPES:
-            for scope in resource.get(key) or ():
-                yield from scope.get("spans") or ()
+def spans_in(record: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
+    """Give the spans of a record: itself, or all those of an export, a trace or a page of them."""
+    if isinstance(record, list):
+        for item in record:
+            yield from spans_in(item, depth + 1)
+    elif isinstance(record, dict) and depth < _MAX_DEPTH:
+        if _looks_like_span(record):
+            yield _as_otel(record)
+            return
+        for key in (*_RESOURCES, *_SCOPES, *_LISTS):
+            if isinstance(inner := record.get(key), list | dict):
+                yield from spans_in(inner, depth + 1)
+    elif depth == 0:
+        raise ValueError(f"expected an object, found {type(record).__name__}")
 
 
 def are_spans(sample: Sample) -> bool:
-    """Whether the log's first records are spans or OTLP export requests."""
-    if any(map(_looks_like_span, sample.objects)) or not sample.keys.isdisjoint(_RESOURCES):
+    """Whether the log's first records are spans, or hold them."""
+    if any(next(spans_in(record), None) is not None for record in sample.objects):
         return True
-    paged = next(sample.objects, {}).get("data")  # a page of spans from Phoenix
-    return isinstance(paged, list) and any(
-        isinstance(item, dict) and _looks_like_span(item) for item in paged[:1]
-    )
+    return not sample.keys.isdisjoint(_RESOURCES)
 
 
 def _looks_like_span(record: Mapping[str, Any]) -> bool:
-    if any(key in record for key in _RESOURCES):
+    if "traceID" in record or "operationName" in record:  # Jaeger
+        return "spanID" in record
+    if "localEndpoint" in record or ("tags" in record and "traceId" in record and "id" in record):  # Zipkin
         return True
     trace, span_id, _ = _ids(record)
-    return bool(trace and span_id)
+    return bool(trace and span_id and not _PLATFORMS_OWN & record.keys())
+
+
+_PLATFORMS_OWN = frozenset({"meta", "span_attributes", "root_span_id", "span_data"})
+
+
+def _as_otel(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a span of Jaeger or Zipkin, whose times are in microseconds, in OpenTelemetry's form."""
+    tags = record.get("tags")
+    if tags is None or "duration" not in record:
+        return record
+    attributes = tags if isinstance(tags, dict) else {tag["key"]: tag.get("value") for tag in tags}
+    start = record.get("startTime", record.get("timestamp")) or 0
+    events = [
+        {"name": said.get("event"), "attributes": said}
+        for log in record.get("logs") or ()
+        for said in [{field["key"]: field.get("value") for field in log.get("fields") or ()}]
+    ]
+    above = [
+        r.get("spanID") for r in record.get("references") or () if r.get("refType") in (None, "CHILD_OF")
+    ]
+    code = attributes.get("otel.status_code") or (
+        "ERROR" if str(attributes.get("error", "")).lower() not in ("", "false") else None
+    )
+    error = attributes.get("error")
+    return {
+        "traceId": record.get("traceID", record.get("traceId")),
+        "spanId": record.get("spanID", record.get("id")),
+        "parentSpanId": above[0] if above else record.get("parentId"),
+        "name": record.get("operationName", record.get("name")),
+        "startTimeUnixNano": int(start * 1_000),
+        "endTimeUnixNano": int((start + record["duration"]) * 1_000),
+        "attributes": attributes,
+        "status": {
+            "code": code,
+            "message": attributes.get("otel.status_description")
+            or (error if isinstance(error, str) and error != "true" else None),
+        },
+        "events": events,
+    }
 
 
 def attributes_of(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return a span's attributes by their dotted names."""
-    given = record.get("attributes")
+    given = parsed_json(record.get("attributes"))
     if isinstance(given, list):
         return {pair["key"]: _typed(pair.get("value"), 0) for pair in given}
     if isinstance(given, dict):
+        if any(name.startswith("mlflow.") for name in given):  # whose values are JSON texts
+            return {name: _unquoted(value) for name, value in given.items()}
         return given if dict not in map(type, given.values()) else dict(_flat(given, "", 0))
     prefix = "attributes."
     return dict(
         _flat({key.removeprefix(prefix): record[key] for key in record if key.startswith(prefix)}, "", 0)
     )
+
+
+def _unquoted(value: Any) -> Any:
+    try:
+        return orjson.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
 
 
 def _flat(value: Mapping[str, Any], prefix: str, depth: int) -> Iterator[tuple[str, Any]]:
@@ -123,7 +177,8 @@ def span_of(record: Mapping[str, Any], attributes: Mapping[str, Any]) -> Span:
         code = status.get("code", status.get("status_code"))
         message = status.get("message", status.get("description"))
     else:
-        code, message = record.get("status_code", status), record.get("status_message")
+        code = record.get("status_code") or record.get("otel_status_code") or status
+        message = record.get("status_message") or record.get("otel_status_message")
     raised, said = _exception(record)
     error_type = raised or attributes.get("error.type")
     trace, span_id, parent = _ids(record)
@@ -131,7 +186,7 @@ def span_of(record: Mapping[str, Any], attributes: Mapping[str, Any]) -> Span:
         trace,
         span_id,
         parent,
-        str(record.get("name") or ""),
+        str(record.get("name") or record.get("span_name") or ""),
         _time(record, "startTimeUnixNano", "start_time"),
         _time(record, "endTimeUnixNano", "end_time"),
         attributes,
@@ -186,7 +241,8 @@ def _exception(record: Mapping[str, Any]) -> tuple[str | None, str | None]:
             said = attributes_of(event)
             kind, message = said.get("exception.type"), said.get("exception.message")
             return (None if kind is None else str(kind)), (None if message is None else str(message))
-    return None, None
+    kind, message = record.get("exception_type"), record.get("exception_message")
+    return (str(kind) if kind else None), (str(message) if message else None)
 
 
 def _ids(record: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -211,4 +267,5 @@ def _hex(given: object) -> str:
 def _time(record: Mapping[str, Any], nanoseconds: str, other: str) -> float | None:
     if (given := record.get(nanoseconds)) is not None:
         return int(given) / 1e9
-    return time_of(record.get(other) or record.get(f"{other}_unix_nano"))
+    stamp = other.replace("_time", "_timestamp")
+    return time_of(record.get(other) or record.get(f"{other}_unix_nano") or record.get(stamp))

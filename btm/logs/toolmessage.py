@@ -1,11 +1,14 @@
-"""Answers that tracers record as a whole LangChain tool message, and not as its content."""
+"""Answers that tracers record as a whole tool message, and not as its content."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from btm.logs import lc
-from btm.logs.values import content_of, parsed_json
+from btm.logs.answers import answer_of
+from btm.logs.conversation import NO_RESULT
+from btm.logs.parts import unwrapped
+from btm.logs.values import parsed_json
+from btm.logs.words import ANSWERS_ID, RESULT, fields, first
 
 
 def answer_in(value: Any) -> tuple[Any, bool | None, str]:
@@ -16,10 +19,11 @@ def answer_in(value: Any) -> tuple[Any, bool | None, str]:
     """
     if type(value) is str and '"content"' not in value:
         return value, None, ""
-    message = parsed_json(value)
-    if not isinstance(message, dict):
+    given = parsed_json(value)
+    message, _ = unwrapped(given) if isinstance(given, dict) else (None, None)
+    found = fields(message) if isinstance(message, dict) else {}
+    call_id = first(found, ANSWERS_ID[:-1])
+    if "content" not in found or not (call_id or found.get("type") == "tool"):
         return value, None, ""
-    _, fields = lc.plain(message)
-    if "content" not in fields or not ("tool_call_id" in fields or fields.get("type") == "tool"):
-        return value, None, ""
-    return content_of(fields["content"]), lc.failed(fields), str(fields.get("tool_call_id") or "")
+    content, is_error, _ = answer_of(found, RESULT)
+    return (None if content is NO_RESULT else content), True if is_error else None, str(call_id or "")

@@ -10,7 +10,8 @@ from btm.logs.conversation import NO_RESULT, Batch, RecordedCall
 from btm.model import Effect, Outcome, ToolCall
 
 _READ = Effect.READ  # what a tool does is not in these logs: the fit asks the map
-_CALL, _RESULT, _IS_ERROR, _ERROR_TYPE = range(4)
+_CALL, _RESULT, _IS_ERROR, _ERROR_TYPE, _LATENCY, _OUTCOME, _INTENT_FROM, _OBSERVED, _REASONING = range(9)
+_RECENT = 50  # turns back that an answer without an id is still taken for one to
 
 # A frozen dataclass assigns its fields through object.__setattr__. Going straight to the slots makes a ToolCall in
 # 0.4 µs instead of 0.8, for a log of small calls a tenth of the whole; a test holds that no field is forgotten.
@@ -56,9 +57,15 @@ class Turns:
     A call without an id is named by its place (``#3``, after ``prefix``). An id that comes up again names another
     call (small models and servers reuse ``call_0``), and is made unique by its place (``call_0#3``); answers go to
     the latest. A call without a time is put a second after the one before it, from ``started_at`` or 0.0 on.
+
+    What is said around the calls is kept with them: the assistant's text beside a call is its intent, else the user's
+    last words; the assistant's next text is what it made of the answer.
     """
 
-    __slots__ = ("_at", "_batches", "_by_id", "_conversation", "_count", "_open", "_prefix")
+    __slots__ = (
+        "_asked", "_at", "_batches", "_beside", "_by_id", "_conversation", "_count", "_heard", "_key", "_open", "_prefix",
+        "_thought", "orphans", "task", "waiting",
+    )  # fmt: skip
 
     def __init__(self, conversation: str, started_at: float | None = None, prefix: str = "") -> None:
         self._prefix = prefix
@@ -68,10 +75,41 @@ class Turns:
         self._by_id: dict[str, list[Any]] = {}
         self._count = 0
         self._open: list[list[Any]] | None = None
+        self._asked: str | None = None
+        self._beside: str | None = None
+        self._thought: str | None = None
+        self._heard: list[list[Any]] = []  # the calls whose answers the assistant has not spoken after
+        self._key: object = None
+        self.task = ""
+        self.waiting = False
+        """Whether calls in the text of messages wait for answers in the text of messages."""
+        self.orphans = 0
+        """Answers that belong to no call."""
 
-    def turn(self) -> None:
-        """Say that the calls that follow are a new turn."""
-        self._open = None
+    def turn(self, key: object = None) -> None:
+        """Say that the calls that follow are a new turn; pieces of one turn that are logged apart share a ``key``."""
+        if key is not None and key == self._key and self._batches:
+            self._open = self._batches[-1]
+            return
+        self._key = key
+        self._open = self._beside = self._thought = None
+
+    def asked(self, text: str) -> None:
+        """Say what the user said."""
+        self._asked = text
+        self.task = self.task or text
+
+    def said(self, text: str) -> None:
+        """Say what the assistant said: in this turn, and after the answers that it has had."""
+        self._beside = text
+        if self._heard:
+            for slot in self._heard:
+                slot[_OBSERVED] = text
+            self._heard = []
+
+    def thought(self, text: str) -> None:
+        """Say what the assistant thought before the calls of this turn."""
+        self._thought = text
 
     def call(
         self,
@@ -91,11 +129,17 @@ class Turns:
             tool = _name(tool)
         name = call_id if type(call_id) is str else "" if call_id is None else str(call_id)
         by_id = self._by_id
+        if name in by_id and (same := self._again(name, tool, arguments)) is not None:
+            return same
         unique = name if name and name not in by_id else f"{name or self._prefix}#{self._count}"
         self._count += 1
         self._at = at = self._at + 1.0 if at is None else at
+        source = "log"
+        if intent is None:
+            intent, source = (self._beside, "assistant") if self._beside else (self._asked, "user")
         call = made_call(tool, arguments, effect, self._conversation, unique, at, intent)
-        slot = [call, NO_RESULT, None, None, None, None]
+        self._heard = []
+        slot = [call, NO_RESULT, None, None, None, None, source if intent else None, None, self._thought]
         by_id[name] = slot
         if unique is not name:
             by_id[unique] = slot
@@ -106,25 +150,56 @@ class Turns:
             self._open.append(slot)
         return slot
 
-    def result(
-        self, call_id: object, value: Any, is_error: bool | None = None, error_type: str | None = None
-    ) -> None:
-        """Give the call with this id its answer; one that belongs to no call is let go.
+    def _again(self, call_id: str, tool: str, arguments: dict[str, Any]) -> list[Any] | None:
+        """Return the call with this id if this is the same one, told twice (as asked for, and as it began)."""
+        slot = self._by_id[call_id]
+        told = slot[_CALL].tool == tool and (slot[_CALL].arguments == arguments or not arguments)
+        return slot if told and call_id and slot[_RESULT] is NO_RESULT else None
 
-        Without an id the answer goes to the first call of the last turn that has none.
+    def result(
+        self,
+        call_id: object,
+        value: Any,
+        is_error: bool | None = None,
+        error_type: str | None = None,
+        *,
+        tool: str | None = None,
+    ) -> None:
+        """Give the call with this id its answer; one that belongs to no call is counted as an orphan.
+
+        Without an id the answer goes to the first call without one: of ``tool``, or of the last turn.
         """
         self._open = None
-        slot = self._by_id.get(call_id) if type(call_id) is str and call_id else self._unanswered(call_id)
-        if slot is not None:
-            slot[_RESULT] = value
-            slot[_IS_ERROR] = is_error
-            slot[_ERROR_TYPE] = error_type
+        slot = self._by_id.get(call_id) if type(call_id) is str and call_id else None
+        if slot is None and (tool is not None or type(call_id) is not str or not call_id):
+            slot = self._unanswered(call_id, tool)
+        if slot is None:
+            self.orphans += 1
+            return
+        slot[_RESULT] = value
+        slot[_IS_ERROR] = is_error
+        slot[_ERROR_TYPE] = error_type
+        self._heard.append(slot)
 
-    def _unanswered(self, call_id: object) -> list[Any] | None:
+    def awaits(self, call_id: str) -> bool:
+        """Whether a call with this id is there and has no answer yet."""
+        return call_id in self._by_id and self._by_id[call_id][_RESULT] is NO_RESULT
+
+    def _unanswered(self, call_id: object, tool: str | None) -> list[Any] | None:
         if call_id is not None and (slot := self._by_id.get(str(call_id))) is not None:
             return slot
-        batch = self._batches[-1] if self._batches else []
-        return next((slot for slot in batch if slot[_RESULT] is NO_RESULT), None)
+        if tool is None:
+            batch = self._batches[-1] if self._batches else []
+            return next((slot for slot in batch if slot[_RESULT] is NO_RESULT), None)
+        waiting = [
+            s
+            for b in self._batches[-_RECENT:]
+            for s in b
+            if s[_RESULT] is NO_RESULT and s[_CALL].tool == tool
+        ]
+        if call_id:  # the call itself has no id of its own
+            waiting = [slot for slot in waiting if "#" in slot[_CALL].call_id]
+        return waiting[0] if waiting else None
 
     def batches(self, conversation: str | None = None) -> tuple[Batch, ...]:
         """Return what has been collected, under another conversation id if one is given."""
@@ -152,4 +227,4 @@ def answer(
     outcome: Outcome | None = None,
 ) -> None:
     """Put an answer in the slot that ``Turns.call`` returned."""
-    slot[_RESULT:] = [value, is_error, error_type, latency_s, outcome]
+    slot[_RESULT:_INTENT_FROM] = [value, is_error, error_type, latency_s, outcome]

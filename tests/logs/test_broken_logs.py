@@ -226,7 +226,7 @@ def test_damaged_bytes_never_raise(noise: bytes, sample: Any, data: st.DataObjec
 @pytest.mark.parametrize(
     ("record", "why"),
     [
-        ([1, 2], "a value in it is of another form"),
+        ([1, 2], "no list of messages in it"),
         (
             {"messages": [{"role": "assistant", "tool_calls": [{"function": {"arguments": "{}"}}]}]},
             "it has no 'name'",

@@ -300,6 +300,8 @@ def test_messages_that_are_logged_one_by_one_are_told_apart_by_their_conversatio
 
 def test_a_call_is_made_with_every_field_that_a_tool_call_has(tmp_path: Path) -> None:
     call = next(read_one(write(tmp_path / "log", openai_messages())).calls).call
-    made = ToolCall("get_order", {"order_id": "W1"}, Effect.READ, call.conversation, "call_1", 0.0)
+    made = ToolCall(
+        "get_order", {"order_id": "W1"}, Effect.READ, call.conversation, "call_1", 0.0, "Cancel my orders."
+    )
     assert call == made
     assert repr(call) == repr(made)

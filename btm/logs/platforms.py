@@ -1,0 +1,170 @@
+"""Calls as tracing platforms record them: a record a call, whose kind says that it is a tool's.
+
+Langfuse, Datadog, Weave, the OpenAI Agents SDK, Braintrust, Opik and others differ in names only. A record is laid out
+flat (``meta.span.kind`` and ``{"meta": {"span": {"kind"}}}`` are the same), and one table says where each thing is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from btm.logs.answers import failed
+from btm.logs.conversation import NO_RESULT
+from btm.logs.loose import LooseCall
+from btm.logs.toolmessage import answer_in
+from btm.logs.values import is_control_flow, number_of, parsed_json, printed_arguments, time_of
+from btm.logs.words import first, plain
+
+_KIND = (
+    "spandatatype", "spanattributestype", "metaspankind", "metakind", "attributesspankind", "attributesmetaspankind",
+    "attributeskind", "attributesweavekind", "observationtype", "spankind", "spantype", "runtype", "type", "kind",
+)  # fmt: skip
+_TOOLS = frozenset(("tool", "function", "executetool", "toolcall", "mcptool"))
+_NAME = ("spandataname", "spanattributesname", "toolname", "attributesname", "name", "opname", "displayname")
+_INPUT = ("spandatainput", "metainputvalue", "metainput", "attributesinputvalue", "attributesmetainputvalue", "inputvalue",
+          "inputs", "input", "attributesinput")  # fmt: skip
+_OUTPUT = ("spandataoutput", "metaoutputvalue", "metaoutput", "attributesoutputvalue", "attributesmetaoutputvalue",
+           "outputvalue", "outputs", "output", "attributesoutput")  # fmt: skip
+_TRACE = ("traceid", "attributestraceid", "rootspanid")
+_OWN = ("spanid", "attributesspanid", "id", "observationid")
+_PARENT = ("parentobservationid", "parentid", "attributesparentid", "parentspanid", "spanparents")
+_START = (
+    "startns",
+    "attributesstartns",
+    "attributesstartms",
+    "starttime",
+    "startedat",
+    "metricsstart",
+    "start",
+    "createdat",
+    "timestamp",
+)
+_END = ("endtime", "endedat", "metricsend", "end")
+_ERROR = ("error", "metaerrormessage", "metaerror", "attributeserror", "attributeserrormessage", "exception", "errorinfo",
+          "statusmessage")  # fmt: skip
+_ERROR_TYPE = ("errortype", "metaerrortype", "errorinfoexceptiontype")
+_STATUS = ("status", "attributesstatus", "level", "otelstatuscode")
+_INSIDE = frozenset(
+    (
+        "meta",
+        "span",
+        "attributes",
+        "input",
+        "output",
+        "spandata",
+        "spanattributes",
+        "metrics",
+        "weave",
+        "errorinfo",
+    )
+)
+_CHILDREN = (
+    "observations",
+    "spans",
+    "children",
+    "child_runs",
+    "calls",
+    "data",
+    "traces",
+    "runs",
+    "rows",
+    "events",
+    "results",
+    "result",
+)
+_DEPTH = 8
+
+
+def parse(record: Any) -> Iterator[LooseCall]:
+    """Give the tool calls of a record and of those within it."""
+    if not isinstance(record, dict | list):
+        raise ValueError(f"expected an object, found {type(record).__name__}")  # noqa: TRY004 - it is MALFORMED
+    yield from _calls(record, "", 0)
+
+
+def holds_calls(record: Any) -> bool:
+    """Whether there is a tool's call in a record."""
+    return next(_calls(record, "", 0), None) is not None
+
+
+def _calls(record: Any, trace: str, depth: int) -> Iterator[LooseCall]:
+    if isinstance(record, list):
+        for item in record:
+            if isinstance(item, dict | list) and depth < _DEPTH:
+                yield from _calls(item, trace, depth + 1)
+        return
+    if not isinstance(record, dict):
+        return
+    flat = dict(_flat(record, "", 0))
+    kind = first(flat, _KIND)
+    if _is_tool(flat) and first(flat, _NAME) is not None and (first(flat, _TRACE) or trace):
+        yield _call(flat, trace)
+    elif kind is None or not trace:
+        trace = str(first(flat, ("traceid", "id")) or trace)
+    for key in _CHILDREN:
+        if isinstance(inner := parsed_json(record.get(key)), list | dict) and depth < _DEPTH:
+            yield from _calls(inner, trace, depth + 1)
+
+
+def _is_tool(flat: Mapping[str, Any]) -> bool:
+    return any(plain(str(flat[name])) in _TOOLS for name in _KIND if type(flat.get(name)) is str)
+
+
+def _flat(record: Mapping[str, Any], prefix: str, depth: int) -> Iterator[tuple[str, Any]]:
+    for key, value in record.items():
+        name = plain(str(key))
+        yield prefix + name, value
+        if isinstance(value, dict) and depth < 3 and name in _INSIDE:
+            yield from _flat(value, prefix + name, depth + 1)
+
+
+def _call(flat: dict[str, Any], trace: str) -> LooseCall:
+    start, end = time_of(first(flat, _START)), time_of(first(flat, _END))
+    if (
+        start is not None
+        and end is None
+        and "startns" in flat
+        and (took := number_of(flat.get("duration"))) is not None
+    ):
+        end = start + took / 1e9
+    content, is_error, call_id = answer_in(first(flat, _OUTPUT))
+    result = NO_RESULT if content is None else content
+    own = str(first(flat, _OWN) or "")
+    error = first({name: value for name, value in flat.items() if value}, _ERROR)
+    lost, said, error_type = failed({"error": error, "errortype": first(flat, _ERROR_TYPE)})
+    marked, _, _ = failed({"status": first(flat, _STATUS)})
+    if "statusmessage" in flat and error == flat["statusmessage"] and not marked:
+        lost = None  # the message of a record that went well
+    if lost or marked:
+        result, is_error = (said if lost else result), True
+        result = said if result in (NO_RESULT, "", None) and said is not None else result
+    if is_control_flow(error_type):
+        result, is_error = NO_RESULT, None
+    elif result is NO_RESULT and end is not None and is_error is None:
+        is_error = False
+    name = str(first(flat, _NAME))
+    return LooseCall(
+        conversation=str(first(flat, _TRACE) or trace),
+        own_id=own,
+        tool=_tool_of(name),
+        arguments=printed_arguments(_arguments(first(flat, _INPUT))),
+        call_id=call_id or own,
+        start=start,
+        end=end,
+        has_result=result is not NO_RESULT,
+        result=None if result is NO_RESULT else result,
+        is_error=is_error,
+        error_type=error_type if is_error else None,
+        parent=str(first(flat, _PARENT) or ""),
+    )
+
+
+def _arguments(given: Any) -> Any:
+    """Return a call's arguments out of what some platforms put around them."""
+    return given["value"] if isinstance(given, dict) and given.keys() == {"value"} else given
+
+
+def _tool_of(name: str) -> str:
+    """Return the tool in a name like Weave's ``weave:///team/project/op/get_order:0123abcd``."""
+    return name.rpartition("/op/")[2].partition(":")[0] if name.startswith("weave:///") else name

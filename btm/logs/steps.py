@@ -1,0 +1,192 @@
+"""Steps: one record that holds what was done and what was seen, as agents that keep no messages log it.
+
+==================  =====================================================  ==============================================
+product             what was done                                          what was seen
+==================  =====================================================  ==============================================
+SWE-agent           ``action``, a command                                  ``observation``
+OpenHands           ``action`` with ``args``; its ``id``                   ``observation`` with ``content``; its ``cause``
+smolagents          ``tool_calls``, or those of ``model_output_message``   ``observations``, ``error``
+LangChain, n8n      ``action``: ``tool``, ``tool_input``                   ``observation``
+browser-use         ``model_output.action``: ``{name: arguments}``         ``result``, one for each
+Assistants          ``step_details.tool_calls``                            ``function.output``, ``last_error``
+Copilot Chat        ``toolCallRounds``                                     ``toolCallResults`` by id
+==================  =====================================================  ==============================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from btm.logs.answers import answer_of, exit_code, failed
+from btm.logs.conversation import NO_RESULT
+from btm.logs.turns import Turns
+from btm.logs.values import arguments_of, content_of, number_of, time_of
+from btm.logs.words import ARGUMENTS, NAME, RESULT, fields, first
+
+_NO_CALLS = frozenset(
+    ("message", "system", "think", "finish", "recall", "change_agent_state", "condensation", "agent_state_changed", "null",
+     "final_answer", "done", "exit_forfeit", "submit")
+)  # fmt: skip
+_Step = Mapping[str, Any]
+
+
+def is_step(found: _Step) -> bool:
+    """Whether these are the fields of a step."""
+    return _reader_of(found) is not None
+
+
+def read(turns: Turns, found: _Step, at: float | None) -> None:
+    """Read one step."""
+    if (reader := _reader_of(found)) is not None:
+        reader(turns, found, at)
+
+
+def _reader_of(found: _Step) -> Callable[[Turns, _Step, float | None], None] | None:
+    action, seen = found.get("action"), found.get("observation")
+    if type(action) is str and type(seen) is str:
+        return _command
+    if type(action) is str and type(found.get("args")) is dict and found.get("type") is None:
+        return _event
+    if type(seen) is str and "content" in found and ("cause" in found or "extras" in found):
+        return _seen
+    if type(action) is dict and "observation" in found and _holds(fields(action), NAME):
+        return _pair
+    if "stepnumber" in found or found.keys() == {"task", "taskimages"}:
+        return _smolagents
+    if type(output := found.get("modeloutput")) is dict and type(output.get("action")) is list:
+        return _browser
+    if type(details := found.get("stepdetails")) is dict and "type" in details:
+        return _run_step
+    result = found.get("result")
+    metadata = result.get("metadata") if type(result) is dict else None
+    return _rounds if type(metadata) is dict and type(metadata.get("toolCallRounds")) is list else None
+
+
+def _holds(found: _Step, names: tuple[str, ...]) -> bool:
+    return any(name in found for name in names)
+
+
+def _command(turns: Turns, found: _Step, at: float | None) -> None:
+    turns.turn()
+    if type(thought := found.get("thought") or found.get("response")) is str:
+        turns.said(thought)
+    command = found["action"].strip()
+    name = command.split(None, 1)[0] if command else ""
+    if name and name not in _NO_CALLS:
+        slot = turns.call("bash", {"command": command}, None, at)
+        turns.result(slot[0].call_id, found["observation"])
+
+
+def _event(turns: Turns, found: _Step, at: float | None) -> None:
+    if found["action"] == "message" and found.get("source") == "user":
+        turns.asked(str(found["args"].get("content") or ""))
+    if found["action"] in _NO_CALLS:
+        return
+    turns.turn()
+    given = dict(found["args"])
+    if type(thought := given.pop("thought", None)) is str and thought:
+        turns.said(thought)
+    named = found.get("toolcallmetadata")
+    name = named.get("function_name") if type(named) is dict else None
+    turns.call(name or found["action"], given, f"event-{found.get('id')}", at)
+
+
+def _seen(turns: Turns, found: _Step, at: float | None) -> None:  # noqa: ARG001 - the readers are alike
+    call_id = f"event-{found.get('cause')}"
+    if turns.awaits(call_id):
+        is_error = True if found["observation"] == "error" or exit_code(found) else None
+        turns.result(call_id, content_of(found["content"]), is_error)
+
+
+def _pair(turns: Turns, found: _Step, at: float | None) -> None:
+    action = fields(found["action"])
+    turns.turn()
+    if type(log := action.get("log")) is str and log:
+        turns.said(log)
+    slot = turns.call(
+        first(action, NAME), arguments_of(first(action, ARGUMENTS)), action.get("toolcallid"), at
+    )
+    value, is_error, error_type = answer_of(found, ("observation",))
+    turns.result(slot[0].call_id, value, is_error, error_type)
+
+
+def _smolagents(turns: Turns, found: _Step, at: float | None) -> None:
+    if type(task := found.get("task")) is str:
+        turns.asked(task)
+        return
+    timing = found.get("timing")
+    at = number_of(timing.get("start_time")) if type(timing) is dict else at
+    said = found.get("modeloutputmessage")
+    said = said if type(said) is dict else {}
+    turns.turn()
+    if type(text := content_of(said.get("content") or found.get("modeloutput"))) is str and text:
+        turns.said(text)
+    slots = [turns.call(name, given, call_id, at) for name, given, call_id in _asked_for(found, said)]
+    is_error, error, error_type = failed({"error": found.get("error")})
+    for slot in slots:
+        value = error if is_error else found.get("observations")
+        if value is not None:
+            turns.result(slot[0].call_id, value, is_error, error_type)
+
+
+def _asked_for(found: _Step, said: _Step) -> Iterator[tuple[str, dict[str, Any], Any]]:
+    for call in found.get("toolcalls") or said.get("tool_calls") or ():
+        function = call.get("function") or call
+        if function["name"] not in _NO_CALLS:
+            yield function["name"], arguments_of(function.get("arguments")), call.get("id")
+
+
+def _browser(turns: Turns, found: _Step, at: float | None) -> None:
+    output, metadata = found["modeloutput"], found.get("metadata")
+    at = time_of(metadata.get("step_start_time")) if type(metadata) is dict else at
+    state = output.get("current_state")
+    goal = (state if type(state) is dict else output).get("next_goal")
+    turns.turn()
+    if type(goal) is str and goal:
+        turns.said(goal)
+    results = found.get("result") or []
+    slots = [
+        turns.call(name, arguments_of(given), None, at) if name not in _NO_CALLS else None
+        for action in output["action"]
+        for name, given in action.items()
+        if given is not None
+    ]
+    # After the first action that fails, the others are not carried out.
+    for slot, result in zip(slots, results, strict=False):
+        if slot is not None:
+            value, is_error, error_type = answer_of(fields(result), ("extractedcontent",))
+            turns.result(slot[0].call_id, "" if value is NO_RESULT else value, is_error, error_type)
+
+
+def _run_step(turns: Turns, found: _Step, at: float | None) -> None:
+    turns.turn()
+    lost = found.get("lasterror")
+    for call in found["stepdetails"].get("tool_calls") or ():
+        function = call.get("function")
+        if type(function) is not dict:
+            continue  # the provider's own tools
+        slot = turns.call(function["name"], arguments_of(function.get("arguments")), call.get("id"), at)
+        if (output := function.get("output")) is not None:
+            value, is_error, error_type = answer_of({"output": output}, RESULT)
+            turns.result(slot[0].call_id, value, is_error, error_type)
+        elif lost:
+            is_error, said, error_type = failed({"error": lost})
+            turns.result(slot[0].call_id, said, is_error, error_type)
+
+
+def _rounds(turns: Turns, found: _Step, at: float | None) -> None:
+    metadata = found["result"]["metadata"]
+    message = found.get("message")
+    if type(message) is dict and type(message.get("text")) is str:
+        turns.asked(message["text"])
+    results = metadata.get("toolCallResults") or {}
+    for one in metadata["toolCallRounds"]:
+        turns.turn()
+        if type(text := one.get("response")) is str and text:
+            turns.said(text)
+        for call in one.get("toolCalls") or ():
+            slot = turns.call(call["name"], arguments_of(call.get("arguments")), call.get("id"), at)
+            if call.get("id") in results:
+                value, is_error, error_type = answer_of(fields(results[call["id"]]), RESULT)
+                turns.result(slot[0].call_id, value, is_error, error_type)
