@@ -180,7 +180,12 @@ def read_messages(turns: Turns, messages: list[Any]) -> None:
     result = turns.result
     for message in messages:
         role = message.get("role")
-        if role == "tool" and type(content := message.get("content")) is str and message.keys() <= _TOOL_KEYS:
+        if (
+            role == "tool"
+            and type(content := message.get("content")) is str
+            and message.keys() <= _TOOL_KEYS
+            and not turns.waiting
+        ):
             result(message.get("tool_call_id"), content)
         elif (
             role == "assistant" and type(content := message.get("content")) in _TEXT and "type" not in message

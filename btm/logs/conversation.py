@@ -97,6 +97,14 @@ class Conversation(NamedTuple):
         return (recorded for batch in self.batches for recorded in batch)
 
 
+class Entry(NamedTuple):
+    """What one record says about a conversation, kept small until everything about that conversation is there."""
+
+    format: str
+    conversation: str
+    record: bytes
+
+
 class Passed(NamedTuple):
     """Records of a log that hold nothing to learn from (a summary, a setting): how many, and what they are."""
 

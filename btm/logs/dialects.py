@@ -68,7 +68,7 @@ def heard(turns: Turns, who: str, text: str) -> None:
         turns.said(text)
         if ("<" in text or "Action" in text or "```" in text) and _MARK.search(text):
             _calls(turns, text)
-    elif turns.waiting and _answers(turns, text):
+    elif turns.waiting and answers(turns, text):
         return
     elif who == "user":
         turns.asked(text)
@@ -106,7 +106,7 @@ def _element(name: str, given: dict[str, str]) -> tuple[str, dict[str, Any]]:
     return name, dict(given)
 
 
-def _answers(turns: Turns, text: str) -> bool:
+def answers(turns: Turns, text: str) -> bool:
     """Read the answers in a text, and say whether there were any."""
     responses = [found[2] for found in _RESPONSE.finditer(text)]
     for response in responses:

@@ -130,6 +130,15 @@ def _side(given: Any, name: str, depth: int = 0) -> list[Any]:
         return []
     if is_message(value):
         return [value]
-    names = (*_REQUESTS, *_RESPONSES, "content", "message", "kwargs", "data", "optionalparams")
+    names = (
+        *_REQUESTS,
+        *_RESPONSES,
+        "content",
+        "message",
+        "kwargs",
+        "data",
+        "inputbodyjson",
+        "outputbodyjson",
+    )
     named = {plain(str(key)): inner for key, inner in value.items()}
     return next((found for key in names if (found := _side(named.get(key), key, depth + 1))), [])

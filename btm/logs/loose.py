@@ -12,9 +12,10 @@ from typing import Any, NamedTuple, Self
 import orjson
 
 from btm.logs.chat import MALFORMED, reason
-from btm.logs.conversation import NO_RESULT, Conversation, Passed, Skipped
+from btm.logs.conversation import NO_RESULT, Conversation, Entry, Passed, Skipped
 from btm.logs.eventlog import outcome_from, reported
 from btm.logs.groups import Groups
+from btm.logs.joining import SNAPSHOT, joined
 from btm.logs.records import Log, Record, digest_of
 from btm.logs.scanner import Path
 from btm.logs.turns import Turns, answer
@@ -67,14 +68,6 @@ class Reward(NamedTuple):
 
 Loose = LooseCall | Report | Reward
 _KINDS: tuple[type[Any], ...] = (LooseCall, Report, Reward)
-
-
-class Entry(NamedTuple):
-    """What one record says about a conversation, kept small until everything about that conversation is there."""
-
-    format: str
-    conversation: str
-    record: bytes
 
 
 class Gathered(NamedTuple):
@@ -141,7 +134,10 @@ def put_in_order(
         name, key, records = item
         loaded = [orjson.loads(record) for record in records]
         try:
-            yield _conversation(key, loaded, name)
+            if loaded[0][0] == SNAPSHOT:
+                yield from joined(loaded, name)
+            else:
+                yield _conversation(key, loaded, name)
         except MALFORMED as error:
             log = str(loaded[0][1]).rpartition(":")[0]
             yield Skipped(log, 0, f"conversation {redact(key)}: {reason(error)}")

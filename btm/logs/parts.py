@@ -165,6 +165,8 @@ def read_message(turns: Turns, given: Any) -> None:
     if texts and who == "assistant":
         dialects.heard(turns, who, "\n".join(texts))
     answered = _read_containers(turns, found, who, at)
+    if turns.waiting and texts and who != "assistant" and dialects.answers(turns, "\n".join(texts)):
+        return
     if who == "tool" and not answered:
         extra = found.get("additionalkwargs")
         _answer(turns, {**fields(extra), **found} if isinstance(extra, dict) else found)

@@ -23,8 +23,8 @@ _NAMES = (
 )  # fmt: skip
 _ARGUMENTS = (
     "gen_ai.tool.call.arguments", "tool_arguments", "ai.toolCall.args", "ai.toolCall.input",
-    "gcp.vertex.agent.tool_call_args", "traceloop.entity.input", "mlflow.spanInputs", "langfuse.observation.input", "input.value",
-    "tool_call.function.arguments", "tool.parameters",
+    "gcp.vertex.agent.tool_call_args", "traceloop.entity.input", "mlflow.spanInputs", "langfuse.observation.input",
+    "input.value", "tool_call.function.arguments", "tool.parameters",
 )  # fmt: skip
 _RESULTS = (
     "gen_ai.tool.call.result", "tool_response", "ai.toolCall.result", "ai.toolCall.output", "gcp.vertex.agent.tool_response",

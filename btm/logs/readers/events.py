@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from btm.logs import eventlog, loose
-from btm.logs.conversation import HASHED, Skipped
+from btm.logs.conversation import HASHED, Entry, Skipped
 from btm.logs.eventlog import CALL, END, REPORT, TYPES, outcome_from
-from btm.logs.loose import Entry, LooseCall, Report, Reward
+from btm.logs.loose import LooseCall, Report, Reward
 from btm.logs.records import Log
 from btm.logs.sample import Sample
 from btm.logs.values import arguments_of, number_of, time_of

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from btm.logs import loose
-from btm.logs.conversation import NO_RESULT, Skipped
-from btm.logs.loose import Entry, LooseCall
+from btm.logs import joining, loose
+from btm.logs.conversation import NO_RESULT, Entry, Passed, Skipped
+from btm.logs.loose import LooseCall
 from btm.logs.records import Log
 from btm.logs.sample import Sample
 from btm.logs.toolmessage import answer_in
@@ -34,9 +34,12 @@ def apart(sample: Sample) -> None:
     """Conversations are mixed in these logs."""
 
 
-def read(log: Log) -> Iterator[Entry | Skipped]:
+def read(log: Log) -> Iterator[Entry | Skipped | Passed]:
     """Read the traces as conversations."""
-    return loose.entries(log, NAME, parse, ("runs",) if "runs" in log.sample.keys else ())
+    path = ("runs",) if "runs" in log.sample.keys else ()
+    if log.sample.records and b'"tool"' not in log.sample.head and joining.are_snapshots(log.sample):
+        return joining.snapshots(log, NAME, path)
+    return loose.entries(log, NAME, parse, path)
 
 
 def parse(record: Any) -> Iterator[LooseCall]:

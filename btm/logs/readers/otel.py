@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from btm.logs import loose, toolspans
-from btm.logs.conversation import Skipped
-from btm.logs.loose import Entry
+from btm.logs.conversation import Entry, Skipped
 from btm.logs.records import Log
 from btm.logs.sample import Sample
 from btm.logs.spans import are_spans, path_of

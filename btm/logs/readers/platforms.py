@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from btm.logs import loose, n8n, platforms, toolspans
-from btm.logs.conversation import Skipped
-from btm.logs.loose import Entry, LooseCall
+from btm.logs.conversation import Entry, Skipped
+from btm.logs.loose import LooseCall
 from btm.logs.records import Log
 from btm.logs.sample import Sample
 from btm.logs.scanner import Path

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from btm.logs import joining
 from btm.logs.chat import conversations, records_apart
-from btm.logs.conversation import Conversation, Passed, Skipped
 from btm.logs.finding import conversations_in
+from btm.logs.loose import Item
 from btm.logs.parts import is_message
 from btm.logs.records import Log
 from btm.logs.sample import Sample
@@ -26,17 +27,23 @@ class Transcript(NamedTuple):
     LOOKS_FOR: str
     signs: tuple[frozenset[str], ...]
     path: Path = ()
+    mark: bytes = b""
 
     def matches(self, sample: Sample) -> bool:
-        """Whether the log's beginning shows the format's signs."""
-        return any(signs <= sample.signs for signs in self.signs)
+        """Whether the log's beginning shows the format's signs, or its mark."""
+        marked = bool(self.mark) and self.mark in sample.head
+        return marked or any(signs <= sample.signs for signs in self.signs)
 
     def apart(self, sample: Sample) -> Path | None:
         """Where the records lie that are a conversation each, if they are."""
+        if joining.are_snapshots(sample):
+            return None
         return self.path if self.path and self.path[0] in sample.keys else records_apart(sample)
 
-    def read(self, log: Log) -> Iterator[Conversation | Skipped | Passed]:
+    def read(self, log: Log) -> Iterator[Item]:
         """Read the log's conversations."""
+        if joining.are_snapshots(log.sample):
+            return joining.snapshots(log, self.NAME)
         return conversations(log, self.NAME, self.apart(log.sample) or ())
 
 
@@ -50,8 +57,8 @@ class AnyTranscript(Transcript):
         return super().matches(sample)
 
 
-def _row(name: str, looks_for: str, *signs: str, path: Path = ()) -> Transcript:
-    return Transcript(name, looks_for, tuple(frozenset(some.split()) for some in signs), path)
+def _row(name: str, looks_for: str, *signs: str, path: Path = (), mark: bytes = b"") -> Transcript:
+    return Transcript(name, looks_for, tuple(frozenset(some.split()) for some in signs), path, mark)
 
 
 TRANSCRIPTS = (
@@ -64,6 +71,7 @@ TRANSCRIPTS = (
          "leafUuid", "type=file-history-snapshot", "type=queue-operation", "subtype=init session_id"),
     _row("codex", "lines `response_item` around Responses items, or `item.completed`", "type=response_item",
          "type=session_meta", "type=item.completed", "type=thread.started"),
+    _row("cline", "texts like `[read_file for '...'] Result:` (Cline, Roo)", mark=b"] Result:"),
     _row("gemini_cli", "messages of type `gemini` with `toolCalls`", "type=gemini", "projectHash"),
     _row("copilot_cli", "lines `assistant.message` and `tool.execution_complete`", "type=session.start",
          "type=tool.execution_start", "type=assistant.message"),

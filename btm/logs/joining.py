@@ -1,0 +1,162 @@
+"""Logs that tell a conversation again and again: each record holds all that went before it.
+
+A proxy logs every request with its history, a checkpoint every state, a tracer every model call. The records of one
+task are brought together and laid into each other: one whose calls and words are the beginning of another's says
+nothing new. A chain of the Responses API (``previous_response_id``) is put together first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import orjson
+
+from btm.logs.chat import MALFORMED, read_messages, reason
+from btm.logs.conversation import NO_RESULT, Conversation, Entry, Passed, Skipped
+from btm.logs.finding import Found, conversations_in
+from btm.logs.layout import layout_of
+from btm.logs.records import Log, digest_of
+from btm.logs.sample import Sample
+from btm.logs.scanner import Path
+from btm.logs.turns import Turns
+from btm.support.untrusted import canonical
+
+SNAPSHOT = -1
+"""What the entries of this module begin with, where those of ``btm.logs.loose`` have the number of their kind."""
+
+_DUMP = orjson.OPT_NON_STR_KEYS
+
+
+def are_snapshots(sample: Sample) -> bool:
+    """Whether a log's first records are requests with their responses, or states of a conversation."""
+    for record in sample.records:
+        for found in conversations_in(record):
+            if found.exchange or "checkpoint" in found.owner or "checkpoint_id" in found.owner:
+                return True
+    return False
+
+
+def snapshots(log: Log, name: str, path: Path = ()) -> Iterator[Entry | Skipped | Passed]:
+    """Read the records of such a log; each goes to those with the same first words of the user."""
+    roots: dict[str, str] = {}
+    nothing = 0
+    for record in log.records(path):
+        if isinstance(record, Skipped):
+            yield record
+            continue
+        try:
+            several = list(conversations_in(record.value))
+            nothing += not several
+            for found in several:
+                key, own, before = _key(found, roots)
+                layout, digest = layout_of(found.owner), digest_of(record.raw)
+                about = layout.start_in(found.owner), layout.reward_in(found.owner), _session(found.owner)
+                entry = [SNAPSHOT, record.place, digest, own, before, found.messages, *about]
+                yield Entry(name, key, orjson.dumps(entry, option=_DUMP, default=str))
+        except MALFORMED as error:
+            yield Skipped(log.name, record.line, f"not a conversation: {reason(error)}")
+    if nothing:
+        yield Passed(log.name, "no messages", nothing)
+
+
+def _key(found: Found, roots: dict[str, str]) -> tuple[str, str, str]:
+    """Return what the records of one task share, this response's id, and the id of the one that it goes on from."""
+    response, request = found.owner.get("response"), found.owner.get("request")
+    sides = [side for side in (response, request, found.owner) if isinstance(side, dict)]
+    before = next(
+        (str(side["previous_response_id"]) for side in sides if side.get("previous_response_id")), ""
+    )
+    own = next((str(side["id"]) for side in sides if side.get("object") == "response" and side.get("id")), "")
+    if before:
+        key = roots.get(before, before)
+    else:
+        turns = _Trail("")
+        read_messages(turns, found.messages)
+        key = digest_of((turns.task or repr(found.messages[0])).encode("utf-8", "surrogatepass"))
+    if own:
+        roots[own] = key
+    return key, own, before
+
+
+def _session(owner: Mapping[str, Any]) -> str:
+    """Return the conversation's id, where the log says one that is not the request's."""
+    named = [owner.get(name) for name in ("metadata", "checkpoint", "configurable", "conversation")]
+    for place in (owner, *(inside for inside in named if isinstance(inside, dict))):
+        for name in ("session_id", "thread_id", "conversation_id", "litellm_trace_id", "trace_id"):
+            if isinstance(value := place.get(name), str) and value:
+                return value
+    return ""
+
+
+class _Trail(Turns):
+    """Turns that remember in which order everything was said, called and answered."""
+
+    __slots__ = ("trail",)
+
+    def __init__(self, conversation: str, started_at: float | None = None, prefix: str = "") -> None:
+        super().__init__(conversation, started_at, prefix)
+        self.trail: list[tuple[Any, ...]] = []
+
+    def asked(self, text: str) -> None:
+        self.trail.append((text,))
+        super().asked(text)
+
+    def call(
+        self, tool: str, arguments: dict[str, Any], call_id: object, at: float | None = None, **more: Any
+    ) -> list[Any]:
+        before = self._count
+        slot = super().call(tool, arguments, call_id, at, **more)
+        if self._count > before:
+            self.trail.append((tool, canonical(arguments), str(call_id or "")))
+        return slot
+
+    def result(self, call_id: object, value: Any, *flags: Any, **more: Any) -> None:
+        self.trail.append(("answer", "" if value is NO_RESULT else canonical(value)))
+        super().result(call_id, value, *flags, **more)
+
+    def beginnings(self) -> list[int]:
+        """Return a number for each beginning of the trail: equal where the beginnings are."""
+        found, so_far = [], 0
+        for step in self.trail:
+            so_far = hash((so_far, step))
+            found.append(so_far)
+        return found
+
+
+def joined(entries: list[list[Any]], name: str) -> Iterator[Conversation]:
+    """Make conversations of all snapshots of one task."""
+    whole: dict[str, list[Any]] = {}
+    read: list[tuple[_Trail, list[Any], str]] = []
+    for entry in entries:
+        _, _, digest, own, before, messages, start, _, session = entry
+        messages = [*whole.get(before, ()), *messages]
+        if own:
+            whole[own] = messages
+        turns = _Trail(session or digest, start, digest[:8])
+        read_messages(turns, messages)
+        read.append((turns, entry, session))
+    known: set[int] = set()
+    kept = []
+    for place, (turns, entry, session) in sorted(enumerate(read), key=lambda one: -len(one[1][0].trail)):
+        beginnings = turns.beginnings()
+        if not beginnings or beginnings[-1] in known:
+            continue
+        known.update(beginnings)
+        kept.append((place, turns, entry, session))
+    names: set[str] = set()
+    for _, turns, (_, place, _, _, _, _, start, reward, _), session in sorted(kept, key=lambda one: one[0]):
+        digest = digest_of(orjson.dumps(turns.trail, option=_DUMP, default=str))
+        conversation_id = session if session and session not in names else digest
+        names.add(conversation_id)
+        yield Conversation(
+            conversation_id,
+            place,
+            turns.batches(conversation_id),
+            reward,
+            start,
+            digest,
+            name,
+            turns.task,
+            turns.orphans,
+        )
