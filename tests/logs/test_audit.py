@@ -31,6 +31,7 @@ tools:
 EMPTY = FallbackMap.empty()
 TIMEOUT = "Error: request timed out"
 NOT_FOUND = "Error: order not found"
+EXPIRED = "Error: 401 Unauthorized: token expired"
 
 Said = tuple[str, str, dict[str, Any]]
 
@@ -115,12 +116,12 @@ def test_calls_of_one_turn_do_not_build_on_each_other() -> None:
 
 
 def test_handing_over_with_a_substitute_untried_is_premature() -> None:
-    failed, over = one("search_flights", NOT_FOUND, to="FRA"), one("give_up", "ok")
+    failed, over = one("search_flights", EXPIRED, to="FRA"), one("give_up", "ok")
     found = annotations(failed, over, fallback_map=MAP)
     assert [(a.label, a.step, a.detail) for a in found] == [
         ("premature_escalation", 1, "still untried: search_partners for search_flights")
     ]
-    tried = one("search_partners", NOT_FOUND, to="FRA")
+    tried = one("search_partners", EXPIRED, to="FRA")
     assert labels(failed, tried, over, fallback_map=MAP) == []
 
 
