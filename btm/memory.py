@@ -57,7 +57,8 @@ class ToolMemory:
     """A memory of how tools fail and of what gets them going again. Thread-safe; open one per process.
 
     Make one with :meth:`open`. The constructor is for those who bring a :class:`~btm.store.Store` of their own:
-    ``options`` are taken as they are, so give members of enums, not texts.
+    ``options`` are taken as they are, so give members of enums, not texts. ``believe`` replaces how evidence becomes
+    belief.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class ToolMemory:
         fallback_map: FallbackMap,
         policies: Policies,
         options: MemoryOptions | None = None,
+        believe: BeliefFunction | None = None,
     ) -> None:
         options = options or MemoryOptions()
         self.mode = options.mode
@@ -84,7 +86,7 @@ class ToolMemory:
             clock=clock,
             emit=self._writer.put,
             hooks=self._hooks,
-            believe=_BELIEF_MODELS[options.beliefs],
+            believe=believe or _BELIEF_MODELS[options.beliefs],
             store_arguments=options.store_arguments,
             learn_shapes=options.learn_shapes,
         )

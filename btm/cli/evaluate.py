@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from btm.lab.scenarios import Scenario
 
 DEMO_DATABASE = "btm-demo.db"
+
+T = TypeVar("T")
 
 _SCENARIOS_HELP = (
     "clean, retry_works, switch_needed, impossible, mixed (each task drawn into one of the last three), or all "
@@ -73,17 +76,37 @@ _SCENARIOS_HELP = (
 )
 @click.option(
     "--passes",
-    type=click.IntRange(1),
-    default=5,
+    metavar="N",
+    default="5",
     show_default=True,
     help="Heterogeneous: how often btm goes through the half of the tasks that it learns on.",
 )
+@click.option(
+    "--contrast",
+    metavar="X",
+    help="Heterogeneous: how far tools differ, from 0 (all alike: nothing to learn) to 1.  [default: 1]",
+)
+@click.option(
+    "--allowance",
+    metavar="A-B",
+    help="Heterogeneous: what a task may cost more, in calls for each fault on its path.  [default: 1.5-2.5]",
+)
+@click.option(
+    "--best-fixed", is_flag=True, help="Run every fixed order too, and compare with the best in hindsight."
+)
+@click.option(
+    "--grid",
+    is_flag=True,
+    help="Heterogeneous: btm against the best fixed order in every combination of --contrast, --allowance and --passes "
+    "(lists, separated by commas).  [default: 0,0.4,0.7,1 x 1-1.3,1.5-2.5,2.5-3.5,5-6 x 5]",
+)
+@click.option("--picture", metavar="FILE.svg", help="With --grid: draw it.")
 @click.option(
     "--db", "database", metavar="FILE", help="Keep what the first arm with btm learned in this SQLite file."
 )
 @click.option("--list-arms", is_flag=True, help="Say which arms there are, and stop.")
 @JSON
-def evaluate(as_json: bool, list_arms: bool, **options: Any) -> None:
+def evaluate(as_json: bool, list_arms: bool, grid: bool, picture: str | None, **options: Any) -> None:
     """Measure how far an agent gets when its tools fail, with btm and without.
 
     A scripted agent (no model) works through a domain's tasks while faults are injected from a seed. Every arm meets
@@ -92,7 +115,7 @@ def evaluate(as_json: bool, list_arms: bool, **options: Any) -> None:
 
     \b
     Columns:
-      solved    with its 95 % interval (Wilson)
+      solved    with its 95 % interval (Wilson's; resampled over worlds and tasks where those repeat)
       calls     that reached the tools
       repeats   the same call again after it failed
       doubled   writes that happened once too often
@@ -104,7 +127,8 @@ def evaluate(as_json: bool, list_arms: bool, **options: Any) -> None:
     Examples:
       btm eval
       btm eval --domain tau2:retail --scenario switch_needed --arms bare,btm
-      btm eval --profile heterogeneous --arms btm,btm:rules-only,btm:flat
+      btm eval --profile heterogeneous --arms btm,btm:priors-only,btm:shuffled --best-fixed
+      btm eval --grid --worlds 12 --picture grid.svg
     """  # noqa: D301 - click reads the backslashes
     from btm.cli.evaluation_text import arms_table, show_evaluation  # noqa: PLC0415 - only this command needs it
     from btm.lab.arms import ARMS  # noqa: PLC0415
@@ -118,6 +142,11 @@ def evaluate(as_json: bool, list_arms: bool, **options: Any) -> None:
             arms_table()
         return
     try:
+        if grid:
+            _grid(options, picture, as_json)
+            return
+        if picture is not None:
+            raise EvaluationError("--picture draws a grid: it goes with --grid")
         request = _request(**options)
         with progress("evaluating", "episodes") as tell:
             evaluation = run(request, progress=tell)
@@ -162,6 +191,30 @@ def demo(seed: int, database: str, as_json: bool) -> None:
         show_demo(shown)
 
 
+def _grid(options: dict[str, Any], picture: str | None, as_json: bool) -> None:
+    from btm.cli.grid import read_allowances, read_contrasts, read_passes, show_grid  # noqa: PLC0415
+    from btm.lab.grid import ALLOWANCES, CONTRASTS  # noqa: PLC0415
+
+    contrast, allowance, passes = options["contrast"], options["allowance"], read_passes(options["passes"])
+    request = _request(
+        **{**options, "contrast": None, "allowance": None, "passes": "1", "profile": "heterogeneous"}
+    )
+    show_grid(
+        request,
+        read_contrasts(contrast) if contrast is not None else CONTRASTS,
+        read_allowances(allowance) if allowance is not None else ALLOWANCES,
+        passes,
+        picture=picture,
+        as_json=as_json,
+    )
+
+
+def _only(option: str, values: Sequence[T]) -> T:
+    if len(values) != 1:
+        raise EvaluationError(f"{option} takes several values only with --grid")
+    return values[0]
+
+
 def _request(
     *,
     domain: str,
@@ -175,13 +228,18 @@ def _request(
     tasks: str | None,
     profile: str,
     worlds: int,
-    passes: int,
+    passes: str,
+    contrast: str | None,
+    allowance: str | None,
+    best_fixed: bool,
     database: str | None,
 ) -> Request:
     """Read the options; raises EvaluationError with the nearest right name."""
+    from btm.cli.grid import read_allowances, read_contrasts, read_passes  # noqa: PLC0415
     from btm.lab.faults import FAULT_KINDS, FaultSettings  # noqa: PLC0415
     from btm.lab.faults import fault_kinds as kinds_in  # noqa: PLC0415
     from btm.lab.request import Request, default_scenarios  # noqa: PLC0415
+    from btm.lab.world import ALLOWANCE  # noqa: PLC0415
 
     kinds = kinds_in(fault_kinds) if fault_kinds is not None else FAULT_KINDS
     faults = FaultSettings(
@@ -198,7 +256,10 @@ def _request(
         faults=faults,
         profile=profile,
         worlds=worlds,
-        passes=passes,
+        passes=_only("--passes", read_passes(passes)),
+        contrast=_only("--contrast", read_contrasts(contrast)) if contrast is not None else 1.0,
+        allowance=_only("--allowance", read_allowances(allowance)) if allowance is not None else ALLOWANCE,
+        best_fixed=best_fixed,
         tasks=read_tasks(tasks),
         database=database,
     )

@@ -13,7 +13,7 @@ from btm.cli.output import console, counted, paragraph, table
 from btm.lab.arms import ARMS
 from btm.lab.demo import Demo
 from btm.lab.metrics import ALL, Paired, Result
-from btm.lab.report import command_line, comparisons, summary
+from btm.lab.report import against_best, command_line, comparisons, summary
 from btm.lab.request import HETEROGENEOUS, Evaluation
 from btm.lab.scenarios import Scenario
 from btm.lab.story import Story, StoryLine, lines
@@ -70,6 +70,11 @@ def show_evaluation(evaluation: Evaluation) -> None:
     if differences:
         _heading(f"against {first}, on the same tasks")
         console().print(_differences(differences))
+    for row in against_best(evaluation) if request.best_fixed else ():
+        _heading(f"against the best fixed order in hindsight, {row.scenario}: {row.b.removeprefix('order:')}")
+        _say(
+            f"{row.a} solved {row.difference * 100:+.1f} points more (95 % {row.low * 100:+.1f} to {row.high * 100:+.1f})"
+        )
     _say()
     for note in (*_notes(evaluation), f"Run it again: {command_line(request)}"):
         _wrap(note, "dim", "  ")

@@ -1,7 +1,7 @@
 """The arms of an evaluation: what stands between the scripted agent and its tools.
 
-An arm gives each episode a call function. ``bare``, ``retry3``, ``neutral`` and ``oracle`` are here and keep
-nothing from one episode to the next; the arms with btm are in ``memory_arms``.
+An arm gives each episode a call function. Those without btm are here and in ``fixed_orders``; they keep nothing from
+one episode to the next. The arms with btm are in ``memory_arms``.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any, Protocol
 
 from btm.errors import EvaluationError, nearest
 from btm.lab.agent import Call, ToolResponse
-from btm.lab.desk import Desk
+from btm.lab.desk import Desk, error_text
+from btm.lab.fixed_orders import FixedOrder
 from btm.lab.oracle import Oracle
-from btm.support.untrusted import text_of
 
 NEUTRAL = "The call failed. Continue."
 """What the control for advice says: a message at the same place that advises nothing."""
@@ -106,39 +106,52 @@ class Clairvoyant(Forgetful):
         return Oracle(desk.call, desk.injector, desk.fallback_map, tools, given)
 
 
-def error_text(error: Exception) -> str:
-    """Return an exception as an agent's framework shows it."""
-    return f"{type(error).__name__}: {text_of(error, 2_000)}"
-
-
 BTM_ARMS: Mapping[str, str] = {
     "btm": "with btm in act mode: it recovers by itself before the agent sees the error",
     "btm:observe": "btm only learns",
     "btm:advise": "btm tells the agent what to do next",
     "btm:guard": "btm advises, and refuses calls that an enforced policy forbids",
     "btm:act": "the same as btm",
-    "btm:rules-only": "btm in act mode without learned numbers",
+    "btm:priors-only": "btm in act mode, nothing learned: it decides by what it is shipped with",
+    "btm:rules-only": "the same as btm:priors-only",
     "btm:flat": "btm in act mode, each number learned for itself from Beta(1, 1)",
-    "btm:shuffled": "btm in act mode, its learned numbers dealt out to other tools and errors",
+    "btm:shuffled": "btm in act mode, its learned numbers dealt out to other keys of the same action and try",
+    "btm:shuffled-kind": "as btm:shuffled, within the same kind of error too: only tools and targets are mixed up",
+    "btm:informed": "btm in act mode, told the true chances (heterogeneous profile): the most that learning could reach",
 }
 """The arms with btm, each with what it is."""
 
-ARMS: Mapping[str, str] = {
-    "bare": "the scripted agent alone",
-    "retry3": f"each call repeated up to {RETRIES} times on an exception, {PAUSE_S:g} s apart",
-    "neutral": f"a failed call is followed by {NEUTRAL!r}: the control for advice",
-    "oracle": "helped by one who knows the map and the faults: the most that can be reached",
-    **BTM_ARMS,
-}
-"""Every arm, each with what it is."""
+_MOST_REPEATS = 3
 
+ORDERS: Mapping[str, FixedOrder] = {
+    order.name: order
+    for n in range(_MOST_REPEATS + 1)
+    for order in (
+        FixedOrder(f"order:retry{n}-then-switch", n),
+        FixedOrder(f"order:switch-then-retry{n}", n, switch_first=True),
+    )
+}
+"""The fixed orders, which know the map, the classifier and how to verify, and learn nothing."""
 
 _PLAIN: Mapping[str, Callable[[str], Arm]] = {
     "bare": Bare,
     "retry3": Retry3,
     "neutral": Neutral,
     "oracle": Clairvoyant,
+    "retry3:any": lambda name: FixedOrder(name, RETRIES, switches=False, any_kind=True),
+    **dict.fromkeys(ORDERS, ORDERS.__getitem__),
 }
+
+ARMS: Mapping[str, str] = {
+    "bare": "the scripted agent alone",
+    "retry3": f"each call repeated up to {RETRIES} times on an exception, {PAUSE_S:g} s apart",
+    "retry3:any": f"each call repeated up to {RETRIES} times on any error that the classifier names",
+    "neutral": f"a failed call is followed by {NEUTRAL!r}: the control for advice",
+    "oracle": "helped by one who knows the map and the faults: the most that can be reached",
+    **dict.fromkeys(ORDERS, "a fixed order with btm's map, classifier and verification, but nothing learned"),
+    **BTM_ARMS,
+}
+"""Every arm, each with what it is."""
 
 
 def plain_arm(name: str) -> Arm:

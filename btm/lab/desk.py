@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from btm.fallback import FallbackMap
@@ -13,10 +14,16 @@ from btm.lab.faults.injector import Injector
 from btm.lab.faults.shape import Shapes
 from btm.lab.scenarios import Setup
 from btm.lab.world import World
+from btm.support.untrusted import text_of
 
 
 class OutOfBudgetError(BaseException):
     """An episode's step budget is spent. No failure of a tool, so nothing may catch it on the way to the runner."""
+
+
+def error_text(error: Exception) -> str:
+    """Return an exception as an agent's framework shows it."""
+    return f"{type(error).__name__}: {text_of(error, 2_000)}"
 
 
 @dataclass
@@ -31,8 +38,9 @@ class Desk:
     session: Session
     injector: Injector
     world: World | None = None
+    fails_at_first: float = 0.0
     cost: float = 0.0
-    budget: float = field(default=float("inf"))
+    budget: float = math.inf
 
     @classmethod
     def lay(
@@ -46,11 +54,14 @@ class Desk:
         name: str = "",
         world: World | None = None,
         faults: int | None = None,
+        clean: float = math.inf,
+        rate: float = 0.0,
     ) -> Desk:
         """Open a fresh session for an episode.
 
         ``name`` tells the conversation apart from others about the task; ``faults`` bounds how many are injected (None:
-        no bound).
+        no bound); ``clean`` is what the task costs this arm when nothing fails (infinite: nothing bounds the episode);
+        ``rate`` is the chance that a call on the script is a failing one.
         """
         session = environment.open(setup.task, clock.time)
         injector = Injector(session.call, setup.plan, shapes=shapes, clock=clock, budget=faults)
@@ -64,7 +75,8 @@ class Desk:
             session,
             injector,
             world,
-            budget=setup.budget,
+            fails_at_first=rate,
+            budget=clean + setup.allowance,
         )
 
     def call(self, tool: str, arguments: Mapping[str, Any]) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from btm.lab.agent import AgentRun, run_agent, solved
 from btm.lab.arms import Arm
 from btm.lab.desk import Desk, OutOfBudgetError
@@ -14,8 +16,11 @@ APART_S = 86_400.0
 """Simulated time from the start of one episode to the start of the next: a tool's bad hour is over by then."""
 
 
-def run_episode(arm: Arm, setup: Setup, stage: Stage, start: float) -> Episode:
-    """Run an episode that begins at ``start`` (seconds since the epoch, simulated)."""
+def run_episode(arm: Arm, setup: Setup, stage: Stage, start: float, clean: float = math.inf) -> Episode:
+    """Run an episode that begins at ``start`` (seconds since the epoch, simulated).
+
+    ``clean`` is what the task costs the arm when nothing fails: with it, the setup's allowance bounds the episode.
+    """
     bounded = setup.drawn is Scenario.RETRY_WORKS
     desk = Desk.lay(
         setup,
@@ -26,6 +31,8 @@ def run_episode(arm: Arm, setup: Setup, stage: Stage, start: float) -> Episode:
         name=stage.name,
         world=stage.world,
         faults=stage.settings.budget if bounded else None,
+        clean=clean,
+        rate=stage.settings.rate,
     )
     run: AgentRun | None = None
     try:

@@ -5,27 +5,27 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from btm.fallback import FallbackMap
 from btm.lab.agent import Call, ToolResponse
-from btm.lab.arms import error_text
 from btm.lab.database import new_database
-from btm.lab.desk import Desk
+from btm.lab.desk import Desk, error_text
 from btm.lab.faults.clock import START, VirtualClock
 from btm.lab.faults.draw import Draw
 from btm.lab.story import Story
 from btm.memory import ToolMemory
-from btm.model import BeliefModel, Mode, ToolCall
+from btm.model import BeliefModel, EvidenceKey, Mode, ToolCall
 from btm.planning.policy import Policies
 from btm.runtime.drivers import Handled
+from btm.runtime.evidence import BeliefFunction
 from btm.runtime.options import MemoryOptions
-from btm.store import EvidenceRow
+from btm.store import EvidenceRow, Store
 from btm.store.sql import SqlStore
 
-_HASH_KEY = bytes(16)
+HASH_KEY = bytes(16)
 """An evaluation's database keeps nothing of value; a fixed key lets two runs be compared row by row."""
 
 _MODES: Mapping[str, Mode] = {
@@ -34,11 +34,18 @@ _MODES: Mapping[str, Mode] = {
     "btm:advise": Mode.ADVISE,
     "btm:guard": Mode.GUARD,
     "btm:act": Mode.ACT,
-    "btm:rules-only": Mode.ACT,
-    "btm:flat": Mode.ACT,
-    "btm:shuffled": Mode.ACT,
 }
-_BELIEFS: Mapping[str, BeliefModel] = {"btm:rules-only": BeliefModel.NONE, "btm:flat": BeliefModel.FLAT}
+_BELIEFS: Mapping[str, BeliefModel] = {
+    "btm:priors-only": BeliefModel.NONE,
+    "btm:rules-only": BeliefModel.NONE,
+    "btm:flat": BeliefModel.FLAT,
+}
+
+_DEALT_WITHIN: Mapping[str, Callable[[EvidenceKey], tuple[object, ...]]] = {
+    "btm:shuffled": lambda key: (key.action, key.ordinal),
+    "btm:shuffled-kind": lambda key: (key.kind, key.action, key.ordinal),
+}
+"""What keys have in common between which a shuffled arm deals out counters: all that is left wrong is the rest."""
 
 
 def memory_arm(
@@ -48,7 +55,7 @@ def memory_arm(
 
     Raises EvaluationError when a file is there that no evaluation wrote.
     """
-    made = ShuffledArm if name == "btm:shuffled" else MemoryArm
+    made = ShuffledArm if name in _DEALT_WITHIN else MemoryArm
     return made(name, fallback_map, seed, database)
 
 
@@ -58,6 +65,8 @@ class MemoryArm:
     ``stories`` are the calls that did not go through at once, in order. The memory never forgets: simulated
     episodes lie a day apart.
     """
+
+    _believe: BeliefFunction | None = None
 
     def __init__(
         self, name: str, fallback_map: FallbackMap, seed: int, database: str | Path | None = None
@@ -73,20 +82,21 @@ class MemoryArm:
         self.stories: list[Story] = []
 
     def _new_store(self, path: Path | None = None) -> SqlStore:
-        return SqlStore(path, half_life_s=math.inf, now=START, hash_key=_HASH_KEY)
+        return SqlStore(path, half_life_s=math.inf, now=START, hash_key=HASH_KEY)
 
-    def _remember(self, store: SqlStore) -> ToolMemory:
+    def _remember(self, store: Store) -> ToolMemory:
         return ToolMemory(
             store,
             fallback_map=self._map,
             policies=self._policies,
             options=MemoryOptions(
-                mode=_MODES[self.name],
+                mode=_MODES.get(self.name, Mode.ACT),
                 beliefs=_BELIEFS.get(self.name, BeliefModel.POOLED),
                 clock=self._time,
                 sleep=self._sleep,
                 rng=random.Random(self._seed),  # noqa: S311 - spreads simulated waits
             ),
+            believe=self._believe,
         )
 
     # One memory, many episodes: it is handed the clock of whichever is on.
@@ -125,14 +135,6 @@ class MemoryArm:
         """End the conversation: what was left open teaches nothing."""
         self.memory.end(desk.conversation)
 
-    def _start_from(self, rows: Sequence[EvidenceRow], desk: Desk) -> None:
-        """Forget everything, and know these rows instead."""
-        self.memory.close()
-        self._clock = desk.clock
-        self._store = self._new_store()
-        self._store.add_learned(rows)
-        self.memory = self._remember(self._store)
-
     def evidence(self) -> tuple[EvidenceRow, ...]:
         """Return what was learned so far, as sums per key."""
         self.memory.flush()
@@ -151,42 +153,41 @@ class ShuffledArm(MemoryArm):
 
     def calls(self, desk: Desk) -> Call:
         """Return the tools with a memory around them whose numbers are shuffled."""
-        self._start_from(shuffled(self.evidence(), _deal(self._seed, desk)), desk)
+        rows = dealt(self.name, self.evidence(), self._seed, desk)
+        self.memory.close()
+        self._clock = desk.clock
+        self._store = self._new_store()
+        self._store.add_learned(rows)
+        self.memory = self._remember(self._store)
         return super().calls(desk)
 
 
-class FrozenArm(MemoryArm):
-    """A memory that starts every episode from the same evidence, learned elsewhere: it stays as it was.
+def dealt(name: str, rows: Sequence[EvidenceRow], seed: int, desk: Desk) -> tuple[EvidenceRow, ...]:
+    """Return the evidence that an arm of this name decides by."""
+    if name not in _DEALT_WITHIN:
+        return tuple(rows)
+    return shuffled(rows, Draw((seed, "shuffled", desk.conversation)), _DEALT_WITHIN[name])
 
-    As ``btm:shuffled`` it gets that evidence dealt out to other keys, anew for every episode.
+
+def shuffled(
+    rows: Sequence[EvidenceRow],
+    draw: Draw,
+    within: Callable[[EvidenceKey], tuple[object, ...]] = lambda _: (),
+) -> tuple[EvidenceRow, ...]:
+    """Deal the counters of evidence out to other keys, between those alike in what ``within`` says of them.
+
+    The same keys and the same counters, matched at random.
     """
-
-    def __init__(
-        self, name: str, fallback_map: FallbackMap, seed: int, learned: Sequence[EvidenceRow]
-    ) -> None:
-        super().__init__(name, fallback_map, seed)
-        self._learned = learned
-
-    def calls(self, desk: Desk) -> Call:
-        """Return the tools with the memory as it was learned around them."""
-        rows = self._learned
-        if self.name == "btm:shuffled":
-            rows = shuffled(rows, _deal(self._seed, desk))
-        self._start_from(rows, desk)
-        return super().calls(desk)
-
-
-def _deal(seed: int, desk: Desk) -> Draw:
-    return Draw((seed, "shuffled", desk.conversation))
-
-
-def shuffled(rows: Sequence[EvidenceRow], draw: Draw) -> tuple[EvidenceRow, ...]:
-    """Deal the counters of evidence out to other keys: the same keys and the same counters, matched at random."""
-    rows = sorted(rows)
-    order = sorted(range(len(rows)), key=draw.unit)
-    return tuple(
-        (key, rows[other][1], rows[other][2]) for (key, _, _), other in zip(rows, order, strict=True)
-    )
+    groups: dict[tuple[object, ...], list[EvidenceRow]] = {}
+    for row in sorted(rows):
+        groups.setdefault(within(row[0]), []).append(row)
+    dealt: list[EvidenceRow] = []
+    for name, group in groups.items():
+        order = sorted(range(len(group)), key=lambda n: draw.unit(*map(str, name), n))
+        dealt += [
+            (key, group[other][1], group[other][2]) for (key, _, _), other in zip(group, order, strict=True)
+        ]
+    return tuple(dealt)
 
 
 def observed(handled: Handled) -> ToolResponse:

@@ -12,6 +12,9 @@ from btm.model import ErrorKind
 ALL = "all"
 """The name under which the sum over a run's scenarios is reported."""
 
+FIXED = "order:"
+"""What the names of fixed orders begin with."""
+
 
 @dataclass(frozen=True, slots=True)
 class Episode:
@@ -48,7 +51,8 @@ class Episode:
 class Result:
     """Episodes of one arm in one scenario (``fault_kind`` None: with any fault), summed up.
 
-    ``success`` is a rate with its 95 % interval; the rest are counts over all episodes.
+    ``success`` is a rate with its 95 % interval (over worlds and tasks, where those repeat); the rest are
+    counts over all episodes.
     """
 
     arm: str
@@ -67,7 +71,11 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """Arm ``a`` against arm ``b`` on the same episodes: success of a minus that of b, interval, McNemar's p."""
+    """Arm ``a`` against arm ``b`` on the same episodes: success of a minus that of b, interval, and p.
+
+    Where each episode has a task of its own, they are independent: Newcombe's interval and McNemar's p. Where tasks
+    repeat, over scenarios or worlds, both come from resampling worlds and tasks (:mod:`btm.lab.resampling`).
+    """
 
     a: str
     b: str
@@ -99,7 +107,7 @@ def results(episodes: Sequence[Episode], scenarios: Sequence[str] = ()) -> tuple
 
 def _summed(arm: str, scenario: str, kind: ErrorKind | None, episodes: Sequence[Episode]) -> Result:
     solved = sum(e.solved for e in episodes)
-    interval = wilson(solved, len(episodes))
+    interval = _rate_interval(episodes, solved)
     return Result(
         arm=arm,
         scenario=scenario,
@@ -116,6 +124,40 @@ def _summed(arm: str, scenario: str, kind: ErrorKind | None, episodes: Sequence[
     )
 
 
+def _rate_interval(episodes: Sequence[Episode], solved: int) -> Interval:
+    plain = wilson(solved, len(episodes))
+    if _independent(episodes):
+        return plain
+    from btm.lab.resampling import mean_over  # noqa: PLC0415 - numpy is only needed where units repeat
+
+    found = mean_over(_cells((e, float(e.solved)) for e in episodes)).interval
+    # Where all or none are solved, draws are all alike: then what is left unsure is Wilson's.
+    return found if found.low < found.high else plain
+
+
+def _independent(episodes: Sequence[Episode]) -> bool:
+    """Whether each episode is of a task of its own, in one world."""
+    return len({e.world for e in episodes}) == 1 and len({e.task_id for e in episodes}) == len(episodes)
+
+
+def _cells(values: Iterable[tuple[Episode, float]]) -> dict[tuple[int, str], tuple[float, int]]:
+    found: dict[tuple[int, str], tuple[float, int]] = {}
+    for e, value in values:
+        total, number = found.get((e.world, e.task_id), (0.0, 0))
+        found[e.world, e.task_id] = total + value, number + 1
+    return found
+
+
+def differences(episodes: Iterable[Episode], a: str, b: str) -> list[tuple[Episode, float]]:
+    """Return the episodes of ``a`` that ``b`` tried too, each with how much better ``a`` did (1, 0 or -1)."""
+    by_arm: dict[str, dict[tuple[str, str, int], Episode]] = {a: {}, b: {}}
+    for e in episodes:
+        if e.arm in by_arm:
+            by_arm[e.arm][e.scenario, e.task_id, e.world] = e
+    theirs = by_arm[b]
+    return [(e, float(e.solved) - float(theirs[key].solved)) for key, e in by_arm[a].items() if key in theirs]
+
+
 def paired(episodes: Sequence[Episode], scenarios: Sequence[str] = ()) -> tuple[Paired, ...]:
     """Compare every two arms in every scenario; the arm that comes later in the run is ``a``."""
     found: list[Paired] = []
@@ -123,12 +165,22 @@ def paired(episodes: Sequence[Episode], scenarios: Sequence[str] = ()) -> tuple[
     for scenario in [*scenarios, *([ALL] if len(scenarios) > 1 else [])]:
         here = [e for e in episodes if scenario in (e.scenario, ALL)]
         for b, a in combinations(_ordered(e.arm for e in here), 2):
-            pairs = pair_up(here, a, b, lambda e: e.solved)
-            interval: Interval = paired_interval(pairs)
-            found.append(
-                Paired(a, b, scenario, pairs.difference, interval.low, interval.high, mcnemar(pairs))
-            )
+            found.append(compare(here, a, b, scenario))
     return tuple(found)
+
+
+def compare(episodes: Sequence[Episode], a: str, b: str, scenario: str = ALL) -> Paired:
+    """Compare two arms on the episodes that both tried."""
+    pairs = pair_up(episodes, a, b, lambda e: e.solved)
+    interval, p = paired_interval(pairs), mcnemar(pairs)
+    found = differences(episodes, a, b)
+    if found and not _independent([e for e, _ in found]):
+        from btm.lab.resampling import mean_over  # noqa: PLC0415 - numpy is only needed where units repeat
+
+        mean = mean_over(_cells(found))
+        if mean.interval.low < mean.interval.high:
+            interval, p = mean.interval, mean.p
+    return Paired(a, b, scenario, pairs.difference, interval.low, interval.high, p)
 
 
 def pair_up(episodes: Iterable[Episode], a: str, b: str, good: Callable[[Episode], bool]) -> Pairs:
@@ -142,6 +194,15 @@ def pair_up(episodes: Iterable[Episode], a: str, b: str, good: Callable[[Episode
     for key in shared:
         counts[by_arm[a][key], by_arm[b][key]] += 1
     return Pairs(counts[True, True], counts[True, False], counts[False, True], counts[False, False])
+
+
+def best_fixed(episodes: Sequence[Episode]) -> str | None:
+    """Return the fixed order that solved most, the first of several; None when none ran."""
+    solved: dict[str, int] = {}
+    for episode in episodes:
+        if episode.arm.startswith(FIXED):
+            solved[episode.arm] = solved.get(episode.arm, 0) + episode.solved
+    return max(solved, key=lambda name: solved[name], default=None)
 
 
 def _ordered(names: Iterable[str]) -> list[str]:

@@ -6,6 +6,7 @@ is not solvable with this map, and what it solves is.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -43,6 +44,9 @@ class Oracle:
         call = ToolCall(tool, arguments, self.tools[tool].effect)
         kind = self._blocked(tool, arguments)
         if kind is None:
+            cheaper = self._cheaper(call)
+            if cheaper is not None:
+                return cheaper
             done, value = self._through(call)
             if done:
                 self.seen.note(tool, arguments, value)
@@ -56,6 +60,27 @@ class Oracle:
         return ToolResponse(
             f"{tool} is blocked, and so is every way round it", is_error=True, advice=human or None
         )
+
+    def _cheaper(self, call: ToolCall) -> ToolResponse | None:
+        """Return what a substitute gives that costs less than to repeat a read until it goes through."""
+        failing = self.injector.foresee(call.tool, call.arguments, 1)[0]
+        if failing is None or call.effect is Effect.WRITE:
+            return None
+        offers = self.fallback_map.candidates(call, failing.kind, self.known)
+        whole = [one for one in offers if one.complete and not one.via and not one.lacks]
+        best = min(whole, key=lambda one: self._price(one.tool, one.arguments), default=None)
+        if best is None or self._price(best.tool, best.arguments) >= self._price(call.tool, call.arguments):
+            return None
+        found, answer = self._instead(call, best)
+        if not found:
+            return None
+        self.seen.note(call.tool, call.arguments, answer)
+        return ToolResponse(answer, served_by=best.tool)
+
+    def _price(self, tool: str, arguments: Mapping[str, Any]) -> float:
+        """Return what it costs to repeat a call until it goes through."""
+        ahead = self.injector.foresee(tool, arguments, PATIENCE)
+        return (ahead.index(None) + 1) * self.fallback_map.cost(tool) if None in ahead else math.inf
 
     def _blocked(self, tool: str, arguments: Mapping[str, Any]) -> ErrorKind | None:
         """Return the kind of fault that a call would go on to meet, or None when it goes through in time."""

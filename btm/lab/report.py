@@ -7,8 +7,9 @@ from dataclasses import asdict
 from typing import Any
 
 from btm.lab.faults.settings import EQUAL_WEIGHTS, FaultSettings
-from btm.lab.metrics import Paired, Result, paired, results
+from btm.lab.metrics import Paired, Result, best_fixed, compare, paired, results
 from btm.lab.request import UNIFORM, Evaluation, Request, default_scenarios
+from btm.lab.world import ALLOWANCE
 
 _DIGITS = 6
 """Decimals of rates in the document: more would only differ between platforms."""
@@ -21,13 +22,27 @@ def document(evaluation: Evaluation, command: str | None = None) -> dict[str, An
     ``double_writes``, ``escalated`` and ``dropped`` count over the row's episodes.
     """
     request = evaluation.request
-    return {
+    found = {
         "domain": request.domain,
         "seed": request.faults.seed,
         "command": command or command_line(request),
         "results": [_rounded(asdict(row)) for row in summary(evaluation)],
         "paired": [_rounded(asdict(row)) for row in comparisons(evaluation)],
     }
+    if request.best_fixed:
+        found["best_fixed"] = [_rounded(asdict(row)) for row in against_best(evaluation)]
+    return found
+
+
+def against_best(evaluation: Evaluation) -> tuple[Paired, ...]:
+    """Compare the first arm with the fixed order that solved most, scenario by scenario, chosen in hindsight."""
+    found = []
+    for scenario in dict.fromkeys(e.scenario for e in evaluation.episodes):
+        here = [e for e in evaluation.episodes if e.scenario == scenario]
+        best = best_fixed(here)
+        if best is not None and best != evaluation.request.arms[0]:
+            found.append(compare(here, evaluation.request.arms[0], best, scenario))
+    return tuple(found)
 
 
 def summary(evaluation: Evaluation) -> tuple[Result, ...]:
@@ -59,9 +74,15 @@ def command_line(request: Request) -> str:
         words += ["--max-consecutive", str(faults.max_consecutive)]
     if faults.budget is not None:
         words += ["--budget", str(faults.budget)]
+    if request.best_fixed:
+        words += ["--best-fixed"]
     if request.profile != UNIFORM:
         words += ["--profile", request.profile]
         words += ["--worlds", str(request.worlds), "--passes", str(request.passes)]
+        if request.contrast != 1.0:
+            words += ["--contrast", f"{request.contrast:g}"]
+        if request.allowance != ALLOWANCE:
+            words += ["--allowance", "{:g}-{:g}".format(*request.allowance)]
     if isinstance(request.tasks, int):
         words += ["--tasks", str(request.tasks)]
     elif request.tasks is not None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from btm.lab.faults.settings import FaultSettings
 from btm.lab.metrics import Episode
 from btm.lab.scenarios import TROUBLED, Scenario
+from btm.lab.world import ALLOWANCE
 
 UNIFORM, HETEROGENEOUS = "uniform", "heterogeneous"
 
@@ -34,7 +35,8 @@ class Request:
 
     ``tasks`` is how many of a domain's tasks to take from the first on, or their ids; None takes all. ``worlds`` and
     ``passes`` belong to the heterogeneous profile: how many worlds to average over, and how often btm goes through
-    its half of the tasks, each time with other faults.
+    its half of the tasks, each time with other faults; ``contrast`` and ``allowance`` are those of its worlds
+    (:mod:`btm.lab.world`). ``best_fixed`` runs the fixed orders too.
     """
 
     domain: str = "shop"
@@ -46,6 +48,9 @@ class Request:
     database: str | None = None
     worlds: int = 4
     passes: int = 5
+    contrast: float = 1.0
+    allowance: tuple[float, float] = ALLOWANCE
+    best_fixed: bool = False
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from btm.errors import EvaluationError, nearest
 from btm.fallback import FallbackMap
-from btm.lab.arms import BTM_ARMS, Arm, check_arms, plain_arm
+from btm.lab.arms import BTM_ARMS, ORDERS, Arm, check_arms, plain_arm
 from btm.lab.environment import Environment, Task, load_environment
 from btm.lab.episodes import APART_S, run_episode
 from btm.lab.faults.clock import START
@@ -30,7 +30,8 @@ def evaluate(
     an unknown domain, arm, profile or task, and when no task is left for a scenario; MissingExtraError when a
     domain's package is absent.
     """
-    arms = check_arms(request.arms)
+    wanted = (*request.arms, *(ORDERS if request.best_fixed else ()))
+    arms = check_arms(wanted)
     if request.profile not in PROFILES:
         close = nearest(request.profile, PROFILES)
         hint = f"; did you mean {close!r}?" if close else ""
@@ -42,9 +43,10 @@ def evaluate(
     if request.profile == HETEROGENEOUS:
         from btm.lab.holdout import evaluate_held_out  # noqa: PLC0415 - the plain arms need no memory
 
-        return evaluate_held_out(
+        made = evaluate_held_out(
             replace(request, arms=arms), environment, tasks, progress=progress, look=look
         )
+        return replace(made, request=request)
     fallback_map = FallbackMap.load(environment.fallback_map)
     stage = Stage(environment, fallback_map, request.faults)
     setups, left_out = _set_up(stage, request, tasks)

@@ -60,7 +60,7 @@ class Setup:
     """One episode, ready to be run by any arm: a task and the faults that wait for it.
 
     ``kinds`` are the faults on the task's path; ``drawn`` is the scenario that ``mixed`` chose, else ``scenario``.
-    ``budget`` is what the episode may cost.
+    ``allowance`` is what the episode may cost beyond what it costs the arm when nothing fails.
     """
 
     scenario: Scenario
@@ -69,22 +69,21 @@ class Setup:
     plan: FaultPlan
     kinds: frozenset[ErrorKind] = frozenset()
     blocked: frozenset[str] = frozenset()
-    budget: float = math.inf
+    allowance: float = math.inf
 
 
 @dataclass
 class Stage:
     """Sets up episodes of one domain under one seed. Keeps what it found out about a task, since that is slow.
 
-    ``clean`` is what each task costs when nothing fails; in a world, it and the faults that wait for a task bound
-    what an episode may cost. Without it nothing is bounded. ``name`` tells episodes of one task apart.
+    In a world, the faults that wait for a task bound what an episode may cost. ``name`` tells episodes of one task
+    apart.
     """
 
     environment: Environment
     fallback_map: FallbackMap
     settings: FaultSettings = field(default_factory=FaultSettings)
     world: World | None = None
-    clean: Mapping[str, float] = field(default_factory=dict)
     name: str = ""
 
     def __post_init__(self) -> None:
@@ -95,12 +94,11 @@ class Stage:
     def set_up(self, scenario: Scenario, task: Task) -> Setup | None:
         """Return the episode of a task in a scenario, or None when it cannot be made."""
         setup = self._set_up(scenario, task)
-        if setup is None or self.world is None or task.task_id not in self.clean:
+        if setup is None or self.world is None:
             return setup
         sites = {name_of(site): site for site in map(_site, task.steps)}
         faults = sum(setup.plan.fault(site) is not None for site in sites.values())
-        allowed = faults * self.world.allowance(task.task_id)
-        return replace(setup, budget=self.clean[task.task_id] + allowed)
+        return replace(setup, allowance=faults * self.world.allowance(task.task_id))
 
     def _set_up(self, scenario: Scenario, task: Task) -> Setup | None:
         match scenario:

@@ -12,7 +12,11 @@ then switches is right, and nothing can be learned. Here each tool has a charact
 * ``cost``: what a call costs, 0.7 to 1.4, evenly on a logarithmic scale. The fallback map is told, as an operator
   who pays for calls would tell it.
 * ``allowance``: what a task may cost beyond its cost when nothing fails, for each fault that waits on its path: 1.5
-  to 2.5. Recovering by what is likely best takes one or two calls, trying one thing after the other takes more.
+  to 2.5 unless asked otherwise. Recovering by what is likely best takes one or two calls, trying one thing after the
+  other takes more.
+
+``contrast`` says how much of those differences there is: every chance is drawn towards one that is the same for all
+tools (0.5 to heal, 0.6 to stand in). At 1 they are as above, at 0 all tools are alike and there is nothing to learn.
 
 Every number is a pure function of (seed, names).
 """
@@ -33,6 +37,9 @@ _FIRST_AND_LATER = {
 }
 _FLAKY = 0.45
 _RELIABLE = 0.5  # a chance above this is a reliable tool's
+_ALIKE_HEALS, _ALIKE_STANDS_IN = 0.5, 0.6  # what chances are drawn to as the contrast goes to 0
+ALLOWANCE = (1.5, 2.5)
+"""What a task may cost more for each fault on its path, from and to, unless asked otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +48,19 @@ class World:
 
     seed: int = 0
     replaceable: frozenset[str] = frozenset()
+    contrast: float = 1.0
+    allowed: tuple[float, float] = ALLOWANCE
 
     @classmethod
-    def of(cls, seed: int, fallback_map: FallbackMap) -> World:
+    def of(
+        cls,
+        seed: int,
+        fallback_map: FallbackMap,
+        contrast: float = 1.0,
+        allowed: tuple[float, float] = ALLOWANCE,
+    ) -> World:
         """Return the world of a seed, where tools with a reliable substitute in the map are replaceable."""
-        plain = cls(seed)
+        plain = cls(seed, contrast=contrast, allowed=allowed)
         return replace(
             plain,
             replaceable=frozenset(
@@ -58,7 +73,8 @@ class World:
         names = (
             [step if isinstance(step, str) else getattr(step, "tool", "") for step in way] for way in ways
         )
-        return any(all(self.reliability(name) > _RELIABLE for name in way) for way in names)
+        # By their characters: which tools are replaceable does not hang on the contrast.
+        return any(all(self._stands_in(name) > _RELIABLE for name in way) for way in names)
 
     @property
     def _draw(self) -> Draw:
@@ -68,7 +84,7 @@ class World:
         """Return the chance that the nth repeat (from 1) of a failed call works; alike from the third on."""
         here = self._draw.at("heals", tool, kind)
         bounds = _FIRST_AND_LATER[self._character(here, tool)][0 if repeat == 1 else 1]
-        return here.between(*bounds, min(repeat, MAX_ORDINAL))
+        return _drawn_to(_ALIKE_HEALS, here.between(*bounds, min(repeat, MAX_ORDINAL)), self.contrast)
 
     def _character(self, here: Draw, tool: str) -> str:
         drawn = here.unit("character")
@@ -80,6 +96,9 @@ class World:
 
     def reliability(self, tool: str) -> float:
         """Return the chance that a tool can stand in for a given call."""
+        return _drawn_to(_ALIKE_STANDS_IN, self._stands_in(tool), self.contrast)
+
+    def _stands_in(self, tool: str) -> float:
         here = self._draw.at("reliability", tool)
         flaky = here.unit("flaky") < _FLAKY
         return here.between(0.02, 0.15, "chance") if flaky else here.between(0.92, 1.0, "chance")
@@ -90,7 +109,7 @@ class World:
 
     def allowance(self, task_id: str) -> float:
         """Return what a task may cost more for each fault that waits on its path."""
-        return self._draw.between(1.5, 2.5, "allowance", task_id)
+        return self._draw.between(*self.allowed, "allowance", task_id)
 
     def priced(self, fallback_map: FallbackMap) -> FallbackMap:
         """Return the map, told what each tool's calls cost here."""
@@ -99,3 +118,7 @@ class World:
             for name, entry in fallback_map.tools.items()
         }
         return FallbackMap(fallback_map.model.model_copy(update={"tools": tools}), fallback_map.file)
+
+
+def _drawn_to(centre: float, chance: float, contrast: float) -> float:
+    return centre + (chance - centre) * contrast

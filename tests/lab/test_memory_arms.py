@@ -4,7 +4,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from btm.lab.arms import error_text
+from btm.lab.desk import error_text
 from btm.lab.faults import Draw
 from btm.lab.memory_arms import observed, shuffled
 from btm.model import Action, ErrorKind, EvidenceKey, Outcome, ToolCall
