@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from btm.fallback import Candidate, FallbackMap
+from btm.fallback import FallbackMap, Step
 from btm.lab.agent import Call, ToolResponse
 from btm.lab.desk import Desk, error_text
 from btm.lab.environment import ToolSpec
@@ -117,7 +117,7 @@ class _Walk:
         check = self.fallback_map.verifier(call, self.seen.known)
         if check is None or check.missing:
             return None, False
-        read = ToolCall(check.tool, check.arguments)
+        read = ToolCall(check.tool, check.arguments or {})
         shown = self._read(read)
         if shown is None:
             return None, False
@@ -159,9 +159,9 @@ class _Walk:
                 return found, certain
         return None, True
 
-    def _instead(self, call: ToolCall, candidate: Candidate) -> tuple[ToolResponse | None, bool]:
+    def _instead(self, call: ToolCall, candidate: Step) -> tuple[ToolResponse | None, bool]:
         results: list[Any] = []
-        step: Candidate | None = candidate
+        step: Step | None = candidate
         while step is not None:
             if step.missing or step.tool not in self.tools:
                 return None, True
@@ -180,6 +180,6 @@ class _Walk:
         picked = self.fallback_map.pick_all(call, candidate, results)
         return (None if picked is None else ToolResponse(picked, served_by=candidate.tool)), True
 
-    def _call(self, step: Candidate) -> ToolCall:
+    def _call(self, step: Step) -> ToolCall:
         spec = self.tools.get(step.tool)
-        return ToolCall(step.tool, step.arguments, spec.effect if spec is not None else Effect.READ)
+        return ToolCall(step.tool, step.arguments or {}, spec.effect if spec is not None else Effect.READ)

@@ -77,9 +77,9 @@ class Oracle:
         self.seen.note(call.tool, call.arguments, answer)
         return ToolResponse(answer, served_by=best.tool)
 
-    def _price(self, tool: str, arguments: Mapping[str, Any]) -> float:
+    def _price(self, tool: str, arguments: Mapping[str, Any] | None) -> float:
         """Return what it costs to repeat a call until it goes through."""
-        ahead = self.injector.foresee(tool, arguments, PATIENCE)
+        ahead = self.injector.foresee(tool, arguments or {}, PATIENCE)
         return (ahead.index(None) + 1) * self.fallback_map.cost(tool) if None in ahead else math.inf
 
     def _blocked(self, tool: str, arguments: Mapping[str, Any]) -> ErrorKind | None:
