@@ -50,6 +50,7 @@ class _Checker:
                 f"the tool {name!r} has neither an effect nor a role",
                 "effect: read or write",
             )
+        yield from self._wish(at, name, entry)
         for index, fallback in enumerate(entry.fallbacks):
             yield from self._fallback((*at, "fallbacks", index), name, entry, fallback)
         for index, repair in enumerate(entry.repairs):
@@ -59,6 +60,25 @@ class _Checker:
         for key, check in (("verify", entry.verify), ("cross_check", entry.cross_check)):
             if check is not None:
                 yield from self._reading((*at, key), name, entry, check)
+
+    def _wish(self, at: NodePath, name: str, entry: ToolEntry) -> Iterator[AuthoredFileError]:
+        """Check what tells one wish from another: arguments of a write."""
+        places: dict[NodePath, str] = {
+            (*at, "identity", index): argument for index, argument in enumerate(entry.identity)
+        }
+        if entry.idempotency_key is not None:
+            places[(*at, "idempotency_key")] = entry.idempotency_key
+        for path, argument in places.items():
+            if entry.effective is Effect.READ:
+                yield self._error(
+                    self._place(path), f"{name!r} is a read: it may be repeated freely", "a write"
+                )
+            elif entry.takes is not None and argument not in entry.argument_names:
+                known = entry.argument_names
+                yield self._error(
+                    self._place(path), f"{name!r} takes no argument {argument!r}",
+                    "one of " + ", ".join(known) if known else "no arguments", nearest(argument, known),
+                )  # fmt: skip
 
     def _reading(
         self, path: NodePath, name: str, entry: ToolEntry, check: Verify | CrossCheck

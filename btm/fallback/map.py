@@ -16,10 +16,13 @@ from btm.fallback.answers import Answer, problem_of
 from btm.fallback.compiled import PREVIOUS, Compiled, Edge, compile_tool
 from btm.fallback.filling import names_of
 from btm.fallback.loading import load_valid, read_map
-from btm.fallback.schema import MapFile, ToolEntry, ToolRole
+from btm.fallback.schema import MapFile, ToolEntry, ToolKind, ToolRole
 from btm.fallback.step import Step
 from btm.fallback.values import agree, fields_at, plain
+from btm.fallback.wishes import same_wish
+from btm.learning.relations import Emptiness
 from btm.model import Effect, ErrorKind, ToolCall
+from btm.support.effects import is_general
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -95,9 +98,36 @@ class FallbackMap:
         return bool(entry and entry.irreversible)
 
     def idempotent(self, tool: str) -> bool:
-        """Whether a repeated call of this tool does no more than one. A read always is."""
+        """Whether a repeated call of this tool does no more than one: a read, or a write with an idempotency key."""
         entry = self.tools.get(tool)
-        return bool(entry and (entry.idempotent or entry.effective is Effect.READ))
+        return bool(entry and (entry.idempotent or entry.idempotency_key or entry.effective is Effect.READ))
+
+    def idempotency_key(self, tool: str) -> str:
+        """The argument of this tool that takes an idempotency key, "" for none."""
+        entry = self.tools.get(tool)
+        return (entry and entry.idempotency_key) or ""
+
+    def emptiness(self, tool: str) -> Emptiness | None:
+        """What an empty answer of this tool is, as far as the map says."""
+        entry = self.tools.get(tool)
+        return entry.empty if entry else None
+
+    def general(self, call: ToolCall) -> bool:
+        """Whether every call of this tool is another command, so that one failure says nothing against the next."""
+        entry = self.tools.get(call.tool)
+        if entry is not None and (entry.kind is not None or entry.takes is not None):
+            return entry.kind is ToolKind.GENERAL
+        return is_general(call.tool, call.arguments)
+
+    def same_wish(self, call: ToolCall, other: ToolCall) -> bool:
+        """Whether two calls of one write ask for the same thing, however they are spelled."""
+        if call.tool != other.tool:
+            return False
+        entry, key = self.tools.get(call.tool), self.idempotency_key(call.tool)
+        one, another = (
+            {name: value for name, value in c.arguments.items() if name != key} for c in (call, other)
+        )
+        return same_wish(one, another, entry.identity if entry else ())
 
     def timeout_s(self, tool: str) -> float | None:
         """How long to wait for a call of this tool, in seconds."""

@@ -24,6 +24,7 @@ from btm.fallback.fields import (
     ToolName,
     expand_kinds,
 )
+from btm.learning.relations import Emptiness
 from btm.model import Effect, ErrorKind, Family
 
 
@@ -38,6 +39,12 @@ class ToolRole(StrEnum):
     def effect(self) -> Effect:
         """The effect of a tool of this role whose entry does not say."""
         return Effect.READ if self is ToolRole.VERIFY else Effect.WRITE
+
+
+class ToolKind(StrEnum):
+    """What sort of tool it is, where that changes what a failure means."""
+
+    GENERAL = "general"
 
 
 class _Strict(BaseModel):
@@ -158,6 +165,24 @@ class ToolEntry(_Strict):
     irreversible: bool = Field(default=False, description="Whether what it does cannot be undone.")
     idempotent: bool = Field(default=False, description="Whether a repeated call does no more than one.")
     role: ToolRole | None = None
+    kind: ToolKind | None = Field(
+        default=None,
+        description="general: every call is another command (a shell, SQL, HTTP), so that one failure says nothing "
+        "against the next. Guessed from the name and arguments without it.",
+    )
+    empty: Emptiness | None = Field(
+        default=None,
+        description="What an empty answer is: ok, suspicious or error. Without it ok, unless there is evidence.",
+    )
+    identity: tuple[str, ...] = Field(
+        default=(),
+        description="The arguments that make the wish: a write that agrees in them is the same write. "
+        "Guessed without it.",
+    )
+    idempotency_key: str | None = Field(
+        default=None,
+        description="The argument that takes an idempotency key. btm fills one a wish and repeats with the same one.",
+    )
     description: str = ""
     takes: tuple[str, ...] | None = Field(
         default=None, description="The tool's arguments; an optional one ends in '?'. Makes checks sharper."

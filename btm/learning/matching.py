@@ -6,7 +6,7 @@ The rules stand at the head of :mod:`btm.learning.tracker`, which keeps the inci
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from btm.learning.relations import Relations
 from btm.model import Action, Incident, ToolCall
@@ -60,16 +60,20 @@ Answer = tuple[OpenIncident, Match]
 
 
 def answered_by(
-    ticket: Ticket, ok: bool, open_incidents: dict[str, OpenIncident], relations: Relations
+    ticket: Ticket,
+    ok: bool,
+    open_incidents: dict[str, OpenIncident],
+    relations: Relations,
+    result: Any = None,
 ) -> list[Answer]:
     """Return the incident that a call answers, then those above it that it answers too."""
-    best = closest(ticket, ok, open_incidents, relations)
+    best = closest(ticket, ok, open_incidents, relations, result)
     if best is None:
         return []
     found = [best]
     parent = open_incidents.get(best[0].incident.parent_id)
     while parent is not None:
-        match = matched(parent, ticket, ok, relations)
+        match = matched(parent, ticket, ok, relations, result)
         if match is not None:
             found.append((parent, match))
         parent = open_incidents.get(parent.incident.parent_id)
@@ -77,7 +81,11 @@ def answered_by(
 
 
 def closest(
-    ticket: Ticket, ok: bool, open_incidents: dict[str, OpenIncident], relations: Relations
+    ticket: Ticket,
+    ok: bool,
+    open_incidents: dict[str, OpenIncident],
+    relations: Relations,
+    result: Any = None,
 ) -> Answer | None:
     """Return the closest match among the incidents that were open when the call began, the newest of equals."""
     best: Answer | None = None
@@ -85,19 +93,22 @@ def closest(
         if incident_id not in ticket.eligible:
             continue
         note = open_incidents[incident_id]
-        match = matched(note, ticket, ok, relations)
+        match = matched(note, ticket, ok, relations, result)
         if match is not None and (best is None or _RANK[match.action] < _RANK[best[1].action]):
             best = note, match
     return best
 
 
-def matched(note: OpenIncident, ticket: Ticket, ok: bool, relations: Relations) -> Match | None:
-    """Return what a call is as an attempt on one incident, or None; ``ok`` says whether it succeeded."""
+def matched(
+    note: OpenIncident, ticket: Ticket, ok: bool, relations: Relations, result: Any = None
+) -> Match | None:
+    """Return what a call is as an attempt on one incident, or None.
+
+    ``ok`` says whether it succeeded, ``result`` what it gave.
+    """
     incident, call = note.incident, ticket.call
     if call.tool == incident.tool:
-        if ticket.fingerprint in note.fingerprints:
-            return Match(Action.REPAIR, note.repaired_by) if note.repaired_by else Match(Action.RETRY)
-        return Match(Action.REVISE) if incident.kind.arguments_at_fault else None
+        return _of_the_same_tool(note, ticket, relations)
     if incident.outcome.ambiguous and relations.verifies(incident.call, call):
         return Match(Action.VERIFY, call.tool)
     stand_in = relations.stands_in(incident.call, call)
@@ -110,5 +121,25 @@ def matched(note: OpenIncident, ticket: Ticket, ok: bool, relations: Relations) 
         return None if ok else Match(Action.REPAIR, call.tool)
     if relations.knows(incident.tool) or call.effect is not incident.call.effect:
         return None
-    is_next = ticket.sequence == note.latest + 1
-    return Match(Action.SWITCH, call.tool, guessed=True) if is_next else None
+    # The order of calls alone speaks for nothing: an agent that gives up goes on, too.
+    if ticket.sequence != note.latest + 1 or not relations.related(
+        incident.call, call, result if ok else None
+    ):
+        return None
+    return Match(Action.SWITCH, call.tool, guessed=True)
+
+
+def _of_the_same_tool(note: OpenIncident, ticket: Ticket, relations: Relations) -> Match | None:
+    """Return what another call of the failed tool is: a repeat, however it is spelled where that matters, or a revise."""
+    incident, call = note.incident, ticket.call
+    again = ticket.fingerprint in note.fingerprints
+    if incident.outcome.ambiguous and not again:
+        # What may have been done once is the same wish in any spelling; another wish is no answer to it.
+        if not relations.same_wish(incident.call, call):
+            return None
+        again = True
+    if again:
+        return Match(Action.REPAIR, note.repaired_by) if note.repaired_by else Match(Action.RETRY)
+    if relations.general(call):
+        return None  # another command says nothing about the one that failed
+    return Match(Action.REVISE) if incident.kind.arguments_at_fault else None

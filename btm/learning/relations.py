@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Any, NamedTuple, Protocol
 
 from btm.model import ToolCall
+
+
+class Emptiness(StrEnum):
+    """What an empty answer of a tool is."""
+
+    OK = "ok"  # the answer: there is nothing
+    SUSPICIOUS = "suspicious"  # perhaps the answer; ask elsewhere if you can
+    ERROR = "error"  # never the answer
 
 
 class StandIn(NamedTuple):
@@ -39,6 +48,21 @@ class Relations(Protocol):
 
     def answers(self, failed: ToolCall, target: str, result: Any) -> bool | None:
         """Whether the ``result`` of the substitute ``target`` says what ``failed`` asked for; None if it cannot be told."""
+
+    def emptiness(self, tool: str) -> Emptiness | None:
+        """What an empty answer of ``tool`` is, where somebody said so."""
+
+    def cross_checked(self, tool: str) -> bool:
+        """Whether another tool can confirm what ``tool`` answers."""
+
+    def same_wish(self, failed: ToolCall, call: ToolCall) -> bool:
+        """Whether two calls of one tool ask for the same thing, however they are spelled."""
+
+    def general(self, call: ToolCall) -> bool:
+        """Whether the tool takes any command, so that another call of it is no answer to this one."""
+
+    def related(self, failed: ToolCall, call: ToolCall, result: Any) -> bool:
+        """Whether a call of a tool that nobody declared asks for what ``failed`` did; ``result`` None if it gave none."""
 
     def escalates(self, tool: str) -> bool:
         """Whether ``tool`` hands over to a human."""

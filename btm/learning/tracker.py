@@ -11,8 +11,9 @@ The rules of attribution:
 * Same tool and same arguments: a retry (or, after a repair tool ran, a repair). Same tool, other arguments: a
   revise, where arguments can be at fault. A tool that the map names for the failed one: a switch, verify or repair.
   An escalation tool closes every open incident.
-* Where the map does not know the failed tool (a log without a map), the very next call, if it is another tool with
-  the same effect, counts as a switch to it.
+* Where the map does not know the failed tool (a log without a map), the very next call counts as a switch to it if it
+  is another tool with the same effect that asks for the same: an agent that gives up goes on, too.
+* A write that may have happened is repeated by any call that asks for the same, however it is spelled.
 * One call answers one incident: the closest match, the newest of equals. If that incident belongs to a substitute
   that failed in turn, the incidents above it are answered with it.
 * A write stays in doubt until someone looks: failing again in another way, or through a substitute that may have
@@ -26,13 +27,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from btm.learning.judging import EmptyAnswers, as_an_answer, as_it_looks
 from btm.learning.matching import Match, OpenIncident, Ticket, answered_by, closest
 from btm.learning.relations import Relations
 from btm.model import (
     Action,
     Attempt,
     Effect,
-    ErrorKind,
     EvidenceKey,
     Incident,
     IncidentState,
@@ -47,15 +48,6 @@ PATIENCE = 20
 
 _MAX_ATTEMPTS = 32  # kept of one incident: an agent in a loop must not fill the memory
 _MAX_FINGERPRINTS = 64
-
-VERIFIED = Outcome(reason="it shows what it was asked for: whether the write happened", rule="verified")
-BESIDE_THE_POINT = Outcome(
-    ErrorKind.EMPTY_RESULT,
-    silent=True,
-    reason="it does not hold what the failed call asked for",
-    rule="beside_the_point",
-)
-"""How a substitute's good answer counts for the call that it stood in for when it holds nothing about it."""
 
 
 class Learned(NamedTuple):
@@ -90,7 +82,13 @@ class ConversationTracker:
         self.conversation = conversation
         self._relations = relations
         self._open: dict[str, OpenIncident] = {}
+        self._empties = EmptyAnswers()
         self._sequence = 0
+
+    @property
+    def idle(self) -> bool:
+        """Whether a success would teach nothing: no incident is open, and no tool came back empty."""
+        return not self._open and not self._empties
 
     @property
     def open_incidents(self) -> tuple[Incident, ...]:
@@ -132,19 +130,20 @@ class ConversationTracker:
         latency_s: float | None = None,
         result: Any = None,
     ) -> Learned:
-        """Take in what came of a call that ended at ``at``; ``result`` is looked at only if it verifies a write."""
-        if outcome.ok and not self._open:
+        """Take in what came of a call that ended at ``at``; ``result`` is what it gave, if that is known."""
+        if outcome.ok and self.idle:
             return Learned(outcome)
-        if self._verified(ticket, outcome, result):
-            outcome = VERIFIED
+        beside = (note for name, note in self._open.items() if name in ticket.eligible)
+        outcome = as_it_looks(ticket, outcome, result, beside, self._relations, self._empties)
         ending = _Ending(ticket, outcome, at, latency_s, result)
         closed = list(self._expire(ticket.sequence, at))
         if outcome.ok and self._relations.escalates(ticket.call.tool):
             return self._escalated(ending, closed)
-        answered = answered_by(ticket, outcome.ok, self._open, self._relations)
+        answered = answered_by(ticket, outcome.ok, self._open, self._relations, result)
         attempts: list[Attempt] = []
         for note, match in answered:
-            here = self._judged(note, match, ending)
+            counts = as_an_answer(note, match, ticket, outcome, result, self._relations)
+            here = ending if counts is outcome else ending._replace(outcome=counts)
             attempt = self._attempt(note, match, here)
             attempts.append(attempt)
             # One call can have settled an incident through the one below it.
@@ -169,32 +168,6 @@ class ConversationTracker:
         while self._open:
             closed += self._close(next(iter(self._open.values())), IncidentState.ABANDONED, at)
         return tuple(closed)
-
-    def _verified(self, ticket: Ticket, outcome: Outcome, result: Any) -> bool:
-        """Whether an answer that seemed wrong (an empty one, say) tells what a verifying read was asked for."""
-        if outcome.ok or not outcome.silent:
-            return False
-        return any(
-            note.incident.outcome.ambiguous
-            and self._relations.verifies(note.incident.call, ticket.call)
-            and self._relations.done(note.incident.call, result) is not None
-            for incident_id, note in self._open.items()
-            if incident_id in ticket.eligible
-        )
-
-    def _judged(self, note: OpenIncident, match: Match, ending: _Ending) -> _Ending:
-        """Return how a call ended as an attempt on one incident: a substitute's answer need not answer the failed call.
-
-        Only a read's is judged: a write has been done, in whatever form it says so.
-        """
-        call = ending.ticket.call
-        if not ending.outcome.ok or match.action is not Action.SWITCH or call.effect is not Effect.READ:
-            return ending
-        if match.guessed or ending.result is None:
-            return ending
-        if self._relations.answers(note.incident.call, match.target, ending.result) is not False:
-            return ending
-        return ending._replace(outcome=BESIDE_THE_POINT)
 
     # -- attempts -----------------------------------------------------------------------------------------------
 

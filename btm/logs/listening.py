@@ -166,7 +166,7 @@ def retold(
     """
     for turn in turns:
         # Where nothing is open that these could be attempts on, and nothing opens, there is nothing to tell.
-        quiet = not tracker.open_incidents and all(outcome.kind is None for _, outcome, _ in turn)
+        quiet = tracker.idle and all(outcome.kind is None for _, outcome, _ in turn)
         begun = [
             None if quiet else tracker.begin(call, fingerprint(call.tool, call.arguments), call.at)
             for call, _, _ in turn

@@ -7,8 +7,9 @@ from typing import Any
 
 from btm.fallback import FallbackMap, Step
 from btm.fallback.checking import steps_of
-from btm.learning.relations import StandIn
+from btm.learning.relations import Emptiness, StandIn
 from btm.model import Effect, Incident, ToolCall
+from btm.planning.kinship import related
 from btm.planning.planner import Options
 
 _NOTHING_KNOWN: Mapping[str, Any] = {}
@@ -70,6 +71,27 @@ class MapRelations:
             if offer.target == target and not self._map.picks_from_several(failed, offer):
                 return self._map.answer(failed, offer, [result]).ok
         return None
+
+    def emptiness(self, tool: str) -> Emptiness | None:
+        """What the map says an empty answer of ``tool`` is."""
+        return self._map.emptiness(tool)
+
+    def cross_checked(self, tool: str) -> bool:
+        """Whether the map names another tool that confirms this one's answers."""
+        entry = self._map.tools.get(tool)
+        return entry is not None and entry.cross_check is not None
+
+    def same_wish(self, failed: ToolCall, call: ToolCall) -> bool:
+        """Whether two calls agree in what makes the wish: the map's ``identity``, or all but notes and keys."""
+        return self._map.same_wish(failed, call)
+
+    def general(self, call: ToolCall) -> bool:
+        """Whether the map says, or the name and arguments do, that the tool takes any command."""
+        return self._map.general(call)
+
+    def related(self, failed: ToolCall, call: ToolCall, result: Any) -> bool:
+        """Whether a call that the map knows nothing about asks for the same; see :mod:`btm.planning.kinship`."""
+        return related(failed, call, result)
 
     def escalates(self, tool: str) -> bool:
         """Whether ``tool`` hands over to a human."""

@@ -14,7 +14,7 @@ A failure in btm's own parts never reaches the agent: the tool's answer passes a
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Generator, Iterator
+from collections.abc import Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -37,6 +37,13 @@ REFUSAL_S = 600.0
 A write that may have happened stays refused until it is checked."""
 
 
+_TWICE = (
+    "warning",
+    "this call worked, and an earlier one for the same may have gone through too: it may now have been done twice. "
+    "Check, and tell the user.",
+)
+
+
 @dataclass(frozen=True)
 class Recovery:
     """Handles calls under one memory's ledger, map, planner and mode. ``jitter`` spreads the waits of act mode."""
@@ -55,34 +62,58 @@ class Recovery:
 
     def handle(self, call: ToolCall, print_: str = "") -> Steps:
         """Handle one call of the agent; ``print_`` is its fingerprint, where that is known."""
-        if self.mode.guards:
-            refused = safely(self._refusal, call)
-            if refused is not None:
-                return refused
-        if self.mode.acts:
-            incident = yield from carefully(
-                "cross-check", self._contradiction(safely(self._sources.before, call)), None
-            )
-            if incident is not None:
-                return self._held(call, incident)
+        keyed = safely(self.ledger.with_key, call) if self.mode.advises else None
+        if keyed is not None and keyed is not call:
+            call, print_ = keyed, ""
+        forbidden = safely(self._forbidden, call) if self.mode.advises else None
+        stopped = yield from self._stopped(call, forbidden)
+        if stopped is not None:
+            return stopped
         learned, reply = yield from self._make(call, print_)
         trail = (Move(None, call, learned.outcome),)
         handled = Handled(call, learned.outcome, reply.result, reply.error, call.tool, trail=trail)
-        incident = learned.incident
-        if self.mode.acts and learned.outcome.ok and incident is None:
-            return (yield from carefully("cross-check", self._confirmed(handled), handled))
-        if incident is None or not self.mode.advises:
+        if not self.mode.advises:
             return handled
-        if learned.outcome.ok:  # the agent checked a write, and what to do about that write is still open
+        if learned.outcome.ok:
+            return (yield from self._answered(handled, learned.incident, forbidden))
+        return handled if learned.incident is None else (yield from self._failed(handled, learned.incident))
+
+    def _stopped(
+        self, call: ToolCall, forbidden: RecoveryPlan | None
+    ) -> Generator[Request, Reply | None, Handled | None]:
+        """Return what the agent gets instead of a call that is not made: it is forbidden, or rests on what is wrong."""
+        if forbidden is not None and self.mode.guards:
+            refused = safely(self._refused, call, forbidden)
+            if refused is not None:
+                return refused
+        if not self.mode.acts:
+            return None
+        checks = safely(self._sources.before, call)
+        incident = yield from carefully("cross-check", self._contradiction(checks), None)
+        return None if incident is None else self._held(call, incident)
+
+    def _answered(
+        self, handled: Handled, incident: Incident | None, forbidden: RecoveryPlan | None
+    ) -> Generator[Request, Reply | None, Handled]:
+        """Return a good answer, with a context where something is left to do about another call."""
+        if forbidden is not None and forbidden.outcome.ambiguous:
+            return replace(handled, context=safely(self._rendered, forbidden, [_TWICE]))
+        if incident is not None:  # it checked a write, or stood in for a call, and that is still open
             return replace(handled, context=safely(self._latest_context, incident, _about(incident)))
+        if self.mode.acts:
+            return (yield from carefully("cross-check", self._confirmed(handled), handled))
+        return handled
+
+    def _failed(self, handled: Handled, incident: Incident) -> Generator[Request, Reply | None, Handled]:
+        """Return what comes of a failure: what act mode made of it, or a context."""
         remarks: tuple[tuple[str, str], ...] = ()
         if self.mode.acts:
-            behind = safely(self._sources.behind, call, learned.outcome)
+            behind = safely(self._sources.behind, handled.call, handled.outcome)
             wrong = yield from carefully("cross-check", self._contradiction(behind), None)
             if wrong is None:
                 handled = yield from carefully("recovery", self._acting.recover(handled, incident), handled)
             else:
-                incident, remarks = wrong, (_about(wrong), ("failed with it", _again(call)))
+                incident, remarks = wrong, (_about(wrong), ("failed with it", _again(handled.call)))
         if handled.outcome.ok:
             return handled
         return replace(handled, context=safely(self._latest_context, incident, *remarks))
@@ -121,12 +152,15 @@ class Recovery:
         latest = self.ledger.incident(incident.conversation, incident.incident_id)
         if latest is None:
             return None
-        return render(self.plan_for(latest), budget=self.budget, form=self.form, remarks=remarks)
+        return self._rendered(self.plan_for(latest), remarks)
+
+    def _rendered(self, plan: RecoveryPlan, remarks: Sequence[tuple[str, str]]) -> RecoveryContext:
+        return render(plan, budget=self.budget, form=self.form, remarks=remarks)
 
     # -- guard ------------------------------------------------------------------------------------------------------
 
-    def _refusal(self, call: ToolCall) -> Handled | None:
-        """Refuse a call that would answer a failed one in a way that an enforced policy forbids."""
+    def _forbidden(self, call: ToolCall) -> RecoveryPlan | None:
+        """Return the plan of the incident that a call would answer in a way that an enforced policy forbids."""
         found = self.ledger.would_answer(call)
         if found is None:
             return None
@@ -135,10 +169,11 @@ class Recovery:
             return None
         plan = self.plan_for(incident)
         verdict = plan.forbidden.get(action)
-        if verdict is None or verdict.level is not Level.ENFORCE:
-            return None
-        context = render(plan, budget=self.budget, form=self.form, remarks=[("not run", call_text(call))])
-        return Handled(call, incident.outcome, context=context, refused=True)
+        return plan if verdict is not None and verdict.level is Level.ENFORCE else None
+
+    def _refused(self, call: ToolCall, plan: RecoveryPlan) -> Handled:
+        context = self._rendered(plan, [("not run", call_text(call))])
+        return Handled(call, plan.outcome, context=context, refused=True)
 
     # -- second sources ---------------------------------------------------------------------------------------------
 

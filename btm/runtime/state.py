@@ -163,6 +163,27 @@ class Ledger:
             with self._lock:
                 self._shapes.forget(tool)
 
+    def with_key(self, call: ToolCall) -> ToolCall:
+        """Return a call with its idempotency key, where the map names the argument that takes one.
+
+        There is one a wish: a call that asks for what an open incident's did has that one's, whatever the agent wrote.
+        """
+        argument = self._map.idempotency_key(call.tool)
+        if not argument:
+            return call
+        with self._lock:
+            incidents = self._conversation(call.conversation).tracker.open_incidents
+        key = next(
+            (
+                incident.call.arguments[argument]
+                for incident in reversed(incidents)
+                if argument in incident.call.arguments and self._map.same_wish(incident.call, call)
+            ),
+            call.arguments.get(argument),
+        )
+        key = key or fingerprint(call.tool, [call.conversation, call.call_id, call.arguments], self._key)
+        return replace(call, arguments={**call.arguments, argument: key})
+
     # -- conversations ----------------------------------------------------------------------------------------------
 
     def _conversation(self, name: str) -> _ConversationState:

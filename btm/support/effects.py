@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from btm.model import Effect
 
@@ -36,6 +39,36 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 def name_words(name: str) -> tuple[str, ...]:
     """Split a tool's name into lower-case words: ``getOrderV2``, ``get_order.v2`` and ``GET-order`` alike."""
     return tuple(word.lower() for word in _WORD.findall(name[:200]))
+
+
+_SHELLS = frozenset(
+    ("bash", "shell", "sh", "zsh", "powershell", "terminal", "repl", "interpreter", "python", "browser", "sql", "curl",
+     "http", "https", "cmd")
+)  # fmt: skip
+_RUNS = frozenset(("execute", "exec", "run", "eval", "evaluate"))
+_RUN = frozenset(
+    ("code", "command", "commands", "script", "query", "javascript", "notebook", "program", "statement")
+)
+_GOES = frozenset(
+    ("fetch", "browse", "navigate", "request", "requests", "open", "goto", "visit", "scrape", "download")
+)
+_COMMANDS = frozenset(("command", "commands", "cmd", "sql", "script", "javascript"))
+_ADDRESSES = frozenset(("url", "uri", "endpoint"))
+
+
+def is_general(name: str, arguments: Mapping[str, Any]) -> bool:
+    """Guess whether a tool takes a command of any kind, so that its calls have nothing in common but the tool.
+
+    Its name says so (bash, execute_code, run_sql), it goes to any address (http_request, fetch with a url), or it takes
+    little but a command, a script or SQL.
+    """
+    words = frozenset(name_words(re.split(r"[./:]|__", name)[-1]))
+    given = frozenset(str(argument).lower() for argument in itertools.islice(arguments, 20))
+    if not words.isdisjoint(_SHELLS) or not (words.isdisjoint(_RUNS) or words.isdisjoint(_RUN)):
+        return True
+    if not words.isdisjoint(_GOES) and not given.isdisjoint(_ADDRESSES):
+        return True
+    return len(given) <= 3 and not given.isdisjoint(_COMMANDS)
 
 
 def guess_effect(name: str) -> Effect:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from btm.learning.relations import StandIn
+from btm.learning.relations import Emptiness, StandIn
 from btm.learning.tracker import PATIENCE, ConversationTracker, Learned, Ticket
 from btm.model import SUCCESS, Action, Attempt, Effect, ErrorKind, Incident, IncidentState, Outcome, ToolCall
 
@@ -27,6 +27,7 @@ class Relations:
         self.verifiers = {"cancel": "get_order", "void": "get_voucher"}
         self.repairers = {"get_order": "log_in", "cancel": "log_in"}
         self.writes_first: set[str] = set()
+        self.empty: dict[str, Emptiness] = {}
 
     def knows(self, tool: str) -> bool:
         return tool in {*self.substitutes, *self.verifiers, "search", "log_in", "human", "weather"}
@@ -49,6 +50,21 @@ class Relations:
     def done(self, failed: ToolCall, result: Any) -> bool | None:
         return None if result is None else bool(result)
 
+    def emptiness(self, tool: str) -> Emptiness | None:
+        return self.empty.get(tool)
+
+    def cross_checked(self, tool: str) -> bool:
+        return False
+
+    def same_wish(self, failed: ToolCall, call: ToolCall) -> bool:
+        return failed.arguments == call.arguments
+
+    def general(self, call: ToolCall) -> bool:
+        return call.tool == "bash"
+
+    def related(self, failed: ToolCall, call: ToolCall, result: Any) -> bool:
+        return failed.arguments == call.arguments
+
     def answers(self, failed: ToolCall, target: str, result: Any) -> bool | None:
         return False if result == "another order" else None
 
@@ -64,7 +80,8 @@ class Talk:
     """A conversation, told call by call: ``talk("get_order 1", "timeout")``."""
 
     def __init__(self) -> None:
-        self.tracker = ConversationTracker("talk", Relations())
+        self.relations = Relations()
+        self.tracker = ConversationTracker("talk", self.relations)
         self.time = 0.0
         self.count = 0
         self.attempts: list[Attempt] = []
@@ -78,22 +95,33 @@ class Talk:
         return self.tracker.begin(call, json.dumps([tool, argument]))
 
     def end(
-        self, ticket: Ticket, kind: str = "", result: Any = None, ambiguous: bool | None = None
+        self,
+        ticket: Ticket,
+        kind: str = "",
+        result: Any = None,
+        ambiguous: bool | None = None,
+        silent: bool = False,
     ) -> Learned:
         self.time += 1
         outcome = SUCCESS
         if kind:
             unsure = kind == "timeout" if ambiguous is None else ambiguous
-            outcome = Outcome(ErrorKind(kind), ambiguous=unsure and ticket.call.effect is Effect.WRITE)
+            unsure = unsure and ticket.call.effect is Effect.WRITE
+            outcome = Outcome(ErrorKind(kind), ambiguous=unsure, silent=silent)
         seen = self.tracker.finish(ticket, outcome, at=self.time, latency_s=1.0, result=result)
         self.attempts += seen.attempts
         self.closed += seen.closed
         return seen
 
     def __call__(
-        self, words: str, kind: str = "", result: Any = None, ambiguous: bool | None = None
+        self,
+        words: str,
+        kind: str = "",
+        result: Any = None,
+        ambiguous: bool | None = None,
+        silent: bool = False,
     ) -> Learned:
-        return self.end(self.begin(words), kind, result, ambiguous)
+        return self.end(self.begin(words), kind, result, ambiguous, silent)
 
     @property
     def said(self) -> list[tuple[str, str, str, int, bool]]:
@@ -441,22 +469,85 @@ def test_when_the_first_tool_works_again_the_substitutes_failure_is_left_alone(t
 # -- without a map -------------------------------------------------------------------------------------------------
 
 
-def test_without_a_map_the_very_next_call_of_another_tool_is_a_switch(talk: Talk) -> None:
+def test_without_a_map_the_very_next_call_is_a_switch_if_it_asks_for_the_same(talk: Talk) -> None:
     talk("unmapped 1", "timeout")
-    talk("weather x")
+    talk("weather 1")
     assert talk.said == [("unmapped", "switch", "weather", 1, True)]
 
 
 def test_without_a_map_a_later_call_is_not(talk: Talk) -> None:
     talk("unmapped 1", "timeout")
     talk("charge 1")  # another effect
+    talk("weather 1")
+    assert talk.said == []
+
+
+def test_an_agent_that_simply_goes_on_has_not_recovered(talk: Talk) -> None:
+    talk("unmapped 1", "timeout")
     talk("weather x")
+    assert talk.said == []
+    assert talk.open == ["unmapped"]
+
+
+# -- empty answers -------------------------------------------------------------------------------------------------
+
+
+def test_an_empty_answer_is_the_answer_where_nothing_speaks_against_it(talk: Talk) -> None:
+    seen = talk("search 1", "empty_result", silent=True)
+    assert seen.outcome.ok
+    assert talk.open == []
+
+
+@pytest.mark.parametrize(("stated", "ok"), [("ok", True), ("suspicious", False), ("error", False)])
+def test_the_map_says_what_an_empty_answer_is(talk: Talk, stated: str, ok: bool) -> None:
+    talk.relations.empty["search"] = Emptiness(stated)
+    assert talk("search 1", "empty_result", silent=True).outcome.ok is ok
+
+
+def test_a_tool_that_has_nothing_to_say_to_anything_is_suspicious_until_it_says_something(talk: Talk) -> None:
+    seen = [talk(f"search {n}", "empty_result", silent=True).outcome for n in range(5)]
+    assert [outcome.ok for outcome in seen] == [True, True, True, False, False]
+    assert "4 different calls in a row" in seen[3].reason
+    talk("search 9", result="something")
+    assert talk("search 1", "empty_result", silent=True).outcome.ok
+    assert all(
+        talk("search 1", "empty_result", silent=True).outcome.ok for _ in range(9)
+    )  # one question, asked again
+
+
+def test_an_empty_answer_just_after_a_failure_of_the_tool_is_suspicious(talk: Talk) -> None:
+    talk("search 1", "rate_limit")
+    seen = talk("search 2", "empty_result", silent=True)
+    assert "search failed just before (rate_limit)" in seen.outcome.reason
+
+
+def test_two_tools_that_find_nothing_agree(talk: Talk) -> None:
+    talk.relations.empty["get_order"] = Emptiness.SUSPICIOUS
+    talk("get_order 1", "empty_result", silent=True)
+    talk("list_orders 1", "empty_result", silent=True)
+    assert talk.said == [("get_order", "switch", "list_orders", 1, True)]
+    assert talk.open == []
+
+
+# -- the same wish -------------------------------------------------------------------------------------------------
+
+
+def test_another_wish_is_no_answer_to_a_write_that_may_have_happened(talk: Talk) -> None:
+    talk("charge 1", "unknown", ambiguous=True)
+    talk("charge 2")
+    assert talk.said == []
+    assert talk.open == ["charge"]
+
+
+def test_another_command_is_no_answer_to_one_that_failed(talk: Talk) -> None:
+    talk("bash make", "unknown")
+    talk("bash ls")
     assert talk.said == []
 
 
 def test_a_guessed_switch_says_nothing_about_whether_a_write_happened(talk: Talk) -> None:
     talk("charge 1", "auth_error")
-    talk("create 2", "timeout")
+    talk("create 1", "timeout")
     assert talk.said == [("charge", "switch", "create", 1, False)]
     assert not talk.tracker.open_incidents[0].uncertain_write
 

@@ -92,10 +92,10 @@ def test_two_watchers_of_one_call_teach_once(watched: Watched) -> None:
 def test_a_replayed_call_does_not_move_the_order_of_calls() -> None:
     watched = Watched(fallback_map=NO_MAP)
     watched(ToolCall("seen", {}, Effect.READ, "talk", "c0"))
-    watched(ToolCall("a", {}, Effect.READ, "talk", "c1"), SLOW)
+    watched(ToolCall("get_order", {}, Effect.READ, "talk", "c1"), SLOW)
     watched(ToolCall("seen", {}, Effect.READ, "talk", "c0"))  # a resumed run comes by again
-    watched(ToolCall("b", {}, Effect.READ, "talk", "c2"))
-    assert [b.n for _, b in watched.ledger.beliefs()] == [1.0], "b is still the very next call"
+    watched(ToolCall("list_orders", {}, Effect.READ, "talk", "c2"))
+    assert [b.n for _, b in watched.ledger.beliefs()] == [1.0], "it is still the very next call"
 
 
 def test_arguments_are_kept_as_a_keyed_hash_only(watched: Watched) -> None:

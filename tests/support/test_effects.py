@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from btm.model import Effect
-from btm.support.effects import guess_effect, name_words
+from btm.support.effects import guess_effect, is_general, name_words
 
 
 @pytest.mark.parametrize(
@@ -58,3 +60,30 @@ def test_names_of_every_style_split_into_the_same_words() -> None:
     assert {name_words(n) for n in ("getOrderV2", "get_order_v2", "GET-order.V2", "GetOrder/v2")} == {
         ("get", "order", "v", "2")
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("bash", {"command": "ls"}), ("execute_code", {"code": "x"}), ("run_sql", {"query": "select 1"}),
+        ("http_request", {"url": "https://example.com", "method": "GET"}), ("browser_navigate", {"url": "x"}),
+        ("mcp__shell__run", {"command": "ls"}), ("python_repl", {"input": "1"}), ("fetch", {"url": "x"}),
+        ("do_it", {"cmd": "ls"}), ("executeCommand", {}),
+    ],
+)  # fmt: skip
+def test_a_tool_that_takes_any_command_is_told_by_its_name_and_arguments(
+    name: str, arguments: dict[str, Any]
+) -> None:
+    assert is_general(name, arguments)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("get_order", {"order_id": "o1"}), ("check_promo_code", {"code": "X"}), ("search", {"query": "x"}),
+        ("run_build", {"target": "all"}), ("fetch_order", {"order_id": "o1"}), ("execute_trade", {"symbol": "X"}),
+        ("query_orders", {"query": "x"}), ("open_ticket", {"title": "x"}),
+    ],
+)  # fmt: skip
+def test_a_tool_for_one_thing_is_not(name: str, arguments: dict[str, Any]) -> None:
+    assert not is_general(name, arguments)

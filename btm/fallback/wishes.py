@@ -1,0 +1,61 @@
+"""When two calls of a write are the same wish, however they are spelled: what may have happened once must not twice."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from btm.fallback.values import agree
+
+_MAX_VALUES = 200
+_MAX_DEPTH = 6
+
+# What a model words anew each time, and keys that are meant to be new each time: neither makes another wish.
+_INCIDENTAL = re.compile(
+    r"(?:^|[_.\-])(?:memo|notes?|comments?|remarks?|reason|description|desc|tags?|labels?|metadata|meta"
+    r"|idempotency(?:[_\-]?key)?|nonce|request[_\-]?id|client[_\-]?token|correlation[_\-]?id|trace[_\-]?id"
+    r"|attempt|retry|retries|timestamp|sent[_\-]?at)$",
+    re.IGNORECASE,
+)
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def same_wish(one: Mapping[str, Any], other: Mapping[str, Any], identity: Collection[str] = ()) -> bool:
+    """Whether two calls' arguments ask for the same thing.
+
+    ``identity`` names the arguments that make the wish. Without it these are all but the incidental ones (memos, notes,
+    idempotency keys); an argument that one call leaves out does not tell them apart, and at least one has to agree.
+    Values agree as people take them: 50, 50.0 and "50" do, so do texts that differ in case or outer space only.
+    """
+    mine, its = dict(_leaves(one)), dict(_leaves(other))
+    if identity:
+        return all(
+            _agree(mine.get(name), its.get(name)) for name in _under(identity, mine.keys() | its.keys())
+        )
+    both = [name for name in mine if name in its and not _INCIDENTAL.search(_HUMP.sub("_", name))]
+    return bool(both) and all(_agree(mine[name], its[name]) for name in both)
+
+
+def _under(identity: Collection[str], names: Collection[str]) -> list[str]:
+    """Return the leaves that belong to these arguments, the arguments themselves included."""
+    roots = tuple(f"{name}." for name in identity)
+    return [*identity, *(name for name in names if name.startswith(roots))]
+
+
+def _leaves(value: Any, path: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
+    """Yield dotted names with the values that are no mappings; what is left empty is not given."""
+    if not isinstance(value, Mapping) or depth > _MAX_DEPTH:
+        if value is not None and value != "":
+            yield path, value
+        return
+    for count, (name, inner) in enumerate(value.items()):
+        if count >= _MAX_VALUES:
+            return
+        yield from _leaves(inner, f"{path}.{name}" if path else str(name), depth + 1)
+
+
+def _agree(one: Any, other: Any) -> bool:
+    if isinstance(one, str) and isinstance(other, str) and one.strip().casefold() == other.strip().casefold():
+        return True
+    return agree(one, other)
