@@ -79,7 +79,7 @@ class ToolMemory:
         self._store = store
         self._planner = Planner(policies, options.settings, options.explore)
         self._hooks = Hooks(options.hooks)
-        self._writer = WriteBehind(store, self._retract)
+        self._writer = WriteBehind(store, self._retract, getattr(store, "journal", None))
         self._ledger = Ledger(
             store.load(clock()),
             fallback_map,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from btm.errors import StoreError
@@ -17,10 +17,10 @@ from btm.store.sql import SqlStore
 
 
 def open_existing(where: str) -> SqlStore:
-    """Open a database; raises StoreError when the file is not there or not btm's, rather than making an empty one."""
+    """Open a database to read; raises StoreError when it is not there or not btm's, rather than making an empty one."""
     if "://" not in where:
         _check_file(Path(where))
-    return SqlStore(where, now=time.time())
+    return SqlStore(where, now=time.time(), read_only=True)
 
 
 def _check_file(path: Path) -> None:
@@ -59,7 +59,6 @@ class StoredEvidence:
     evidence: Evidence
     priors: Priors
     scale: float
-    trends: Mapping[EvidenceKey, Trend] = field(default_factory=dict)
 
     @classmethod
     def read(cls, where: str) -> StoredEvidence:
@@ -68,10 +67,9 @@ class StoredEvidence:
         try:
             now = time.time()
             snapshot = store.load(now)
-            found = trends(store.halves())
         finally:
             store.close()
-        return cls(Evidence(snapshot.evidence), snapshot.priors, snapshot.scale(now), found)
+        return cls(Evidence(snapshot.evidence), snapshot.priors, snapshot.scale(now))
 
     def belief(self, key: EvidenceKey) -> BetaPosterior:
         """Return the posterior of one key."""
@@ -81,6 +79,15 @@ class StoredEvidence:
         """Return every key that has evidence, strongest evidence first."""
         found = [(key, self.belief(key)) for key, _, _ in self.evidence.rows()]
         return sorted(found, key=lambda item: (-item[1].n, item[0]))
+
+
+def trends_of(where: str, keys: Collection[EvidenceKey] | None = None) -> Mapping[EvidenceKey, Trend]:
+    """Return the trends of keys (None: of all) in a database. Their attempts are read, and of no others."""
+    store = open_existing(where)
+    try:
+        return trends(store.halves(keys))
+    finally:
+        store.close()
 
 
 def belief_row(key: EvidenceKey, belief: BetaPosterior, trend: Trend | None = None) -> dict[str, object]:

@@ -11,7 +11,7 @@ import click
 from btm.cli.database import open_existing
 from btm.cli.options import JSON
 from btm.cli.output import check_writable, console, counted, emit_json, fail
-from btm.store.merging import merged
+from btm.store.merging import made_whole, merged
 from btm.store.sql import SqlStore
 
 
@@ -42,11 +42,14 @@ def merge(sources: tuple[str, ...], output: str, as_json: bool) -> None:
     try:
         # Before the output is made: databases that do not go together leave nothing behind.
         found = merged(opened, time.time())
-        target = SqlStore(output, half_life_s=found.decay.half_life_s, now=found.decay.landmark)
-        try:
-            target.add_learned(found.evidence, shapes=found.shapes, fitted=found.fitted, priors=found.priors)
-        finally:
-            target.close()
+        with made_whole(output) as place:
+            target = SqlStore(place, half_life_s=found.decay.half_life_s, now=found.decay.landmark)
+            try:
+                target.add_learned(
+                    found.evidence, shapes=found.shapes, fitted=found.fitted, priors=found.priors
+                )
+            finally:
+                target.close()
     finally:
         for store in opened:
             store.close()

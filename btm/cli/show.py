@@ -8,7 +8,7 @@ import click
 from rich.markup import escape
 
 from btm.cli.bars import ORDINALS, WIDTH, interval_bar
-from btm.cli.database import StoredEvidence, belief_row
+from btm.cli.database import StoredEvidence, belief_row, trends_of
 from btm.cli.options import JSON, Number, action_option, database_option, kind_option
 from btm.cli.output import console, emit_json, fail
 from btm.errors import nearest
@@ -20,6 +20,7 @@ Row = tuple[EvidenceKey, BetaPosterior]
 
 _BESIDE_THE_BAR = 34  # columns for margins, chance, interval and n
 _SHORTEST_BAR = 5
+_ONE_BY_ONE = 1_000
 
 
 @click.command()
@@ -66,12 +67,18 @@ def show(
         and belief.n >= min_n
     ]
     if as_json:
-        emit_json([belief_row(key, belief, learned.trends.get(key)) for key, belief in rows])
+        found = trends_of(database, _asked(rows, everything))
+        emit_json([belief_row(key, belief, found.get(key)) for key, belief in rows])
     elif rows:
-        _print(rows, learned.trends, limit)
+        _print(rows, trends_of(database, [key for key, _ in rows[:limit]]), limit)
     else:
         answer = "Nothing in {} answers this." if everything else "{} has learned nothing yet."
         console().print(answer.format(database), markup=False)
+
+
+def _asked(rows: Sequence[Row], everything: Sequence[Row]) -> list[EvidenceKey] | None:
+    """Return the keys to look up one by one, or None where it is quicker to read every attempt."""
+    return [key for key, _ in rows] if len(rows) < min(len(everything), _ONE_BY_ONE) else None
 
 
 def _check_tool(tool: str, everything: Sequence[Row], database: str) -> None:

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import islice
+from operator import itemgetter
+from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, select, tuple_
 
 from btm.store import CallEvent
 from btm.store import schema as t
 from btm.store.database import insert_into
 from btm.store.rows import call_row, name
 from btm.support.call_ids import name_beside
+
+_IDENTITY = itemgetter("conversation", "call_id")
+_AT_ONCE = 500
 
 
 def insert_calls(
@@ -36,8 +42,13 @@ def _insert_new(
     if not calls:
         return {}
     rows = [call_row(item) for item in calls.values()]
+    if _all_new(connection, rows):
+        fresh |= calls
+        return {}
     statement = insert_into(connection, t.calls).on_conflict_do_nothing()
-    written = connection.execute(statement.returning(t.calls.c.conversation, t.calls.c.call_id), rows)
+    written = connection.execute(
+        statement.returning(t.calls.c.conversation, t.calls.c.call_id), sorted(rows, key=_IDENTITY)
+    )
     inserted = {(row.conversation, row.call_id) for row in written}
     left: dict[int, CallEvent] = {}
     for row, (number, item) in zip(rows, calls.items(), strict=True):
@@ -50,14 +61,28 @@ def _insert_new(
     return left
 
 
+def _all_new(connection: Connection, rows: list[dict[str, Any]]) -> bool:
+    """Insert calls if none of them is there; return whether that is so, as it is nearly always.
+
+    To be told which were there takes several times as long as to insert them.
+    """
+    point = connection.begin_nested()
+    statement = insert_into(connection, t.calls).on_conflict_do_nothing()
+    ordered = sorted(rows, key=_IDENTITY) if connection.dialect.name != "sqlite" else rows
+    if connection.execute(statement, ordered).rowcount == len(rows):
+        point.commit()
+        return True
+    point.rollback()
+    return False
+
+
 def _fingerprints(connection: Connection, calls: Iterable[CallEvent]) -> dict[tuple[str, str], str]:
     """Return the fingerprints under which the names of these calls are taken."""
-    names = {(name(e.call.conversation), name(e.call.call_id)) for e in calls}
+    names = iter(sorted({(name(e.call.conversation), name(e.call.call_id)) for e in calls}))
     columns = (t.calls.c.conversation, t.calls.c.call_id, t.calls.c.fingerprint)
     found: dict[tuple[str, str], str] = {}
-    for conversation in {c for c, _ in names}:
-        ids = [i for c, i in names if c == conversation]
-        where = (t.calls.c.conversation == conversation) & t.calls.c.call_id.in_(ids)
+    while part := list(islice(names, _AT_ONCE)):
+        where = tuple_(t.calls.c.conversation, t.calls.c.call_id).in_(part)
         found |= {(r[0], r[1]): r[2] for r in connection.execute(select(*columns).where(where))}
     return found
 

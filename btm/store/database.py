@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import random
+import sqlite3
 import threading
+import time
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, make_url, text
@@ -18,6 +21,7 @@ from sqlalchemy.exc import (
     IntegrityError,
     InterfaceError,
     NotSupportedError,
+    OperationalError,
     ProgrammingError,
     SQLAlchemyError,
 )
@@ -26,6 +30,7 @@ from sqlalchemy.pool import StaticPool
 from btm.errors import StoreError
 from btm.store import troubles
 from btm.store.troubles import store_error
+from btm.support.forks import no_fork
 
 MEMORY = ":memory:"
 """The name of a database that is kept in this process."""
@@ -35,56 +40,93 @@ _OF_STATEMENTS = (DataError, IntegrityError, NotSupportedError, ProgrammingError
 
 _CREATION_LOCK = 0x62746D  # "btm": the advisory lock under which PostgreSQL's tables are made
 
+# Who finds the database locked tries again after a while that is drawn: of many writers each then gets its turn, which
+# SQLite's own way of waiting, with pauses that grow, does not give to those that have waited longest.
+_FIRST_PAUSE_S = 0.002
+_LONGEST_PAUSE_S = 0.03
+
 
 class Database:
     """One SQLite file, one SQLite database in memory, or one PostgreSQL database, by its path or URL.
 
-    ``prepare`` is run in the first transaction, and again should the file be found deleted or replaced: it makes the
-    tables.
+    ``ready`` says, in a transaction that only reads, whether the tables are there. Where they are not, ``prepare`` makes
+    them in the first transaction, and again should the file be found deleted or replaced. With ``read_only`` nothing
+    is written: the database must be there and ready. A new file may be read and written by its owner alone.
     """
 
-    def __init__(self, where: str, prepare: Callable[[Connection], None]) -> None:
+    def __init__(
+        self,
+        where: str,
+        ready: Callable[[Connection], bool],
+        prepare: Callable[[Connection], None],
+        *,
+        read_only: bool = False,
+    ) -> None:
         url = _url(where)
         self.name = url.render_as_string(hide_password=True) if "://" in where else where
-        self._prepare = prepare
+        self.read_only = read_only
+        self._ready, self._prepare = ready, prepare
         self._url = url
         self._is_sqlite = url.get_backend_name() == "sqlite"
         in_memory = self._is_sqlite and url.database in (None, "", MEMORY)
-        self._path = url.database if self._is_sqlite and not in_memory else None
+        self.path = url.database if self._is_sqlite and not in_memory else None
         # A database in memory is one connection, and one connection takes one transaction at a time.
         self._turn: Any = threading.RLock() if in_memory else nullcontext()
-        self._in_memory = in_memory
+        self.in_memory = in_memory
         self._inherited: list[Engine] = []
         self._file: tuple[int, int] | None = None
         self._pid = os.getpid()
         self._engine = self._connect()
-        self._make()
 
     def _connect(self) -> Engine:
         if not self._is_sqlite:
             return _server_engine(self._url, self.name)
-        if self._in_memory:
+        if self.in_memory:
             engine = create_engine(self._url, poolclass=StaticPool, connect_args={"check_same_thread": False})
         else:
             wait = {"timeout": troubles.LOCK_WAIT_S, "check_same_thread": False}
-            engine = create_engine(self._url, connect_args=wait)
-        event.listen(engine, "connect", _set_pragmas)
-        event.listen(engine, "begin", _begin_immediate)
+            opened = self._read_only_url() if self.read_only else self._url
+            engine = create_engine(opened, connect_args=wait)
+        if not self.read_only:
+            event.listen(engine, "connect", _set_pragmas)
+        event.listen(engine, "connect", _leave_transactions_to_us)
+        event.listen(engine, "begin", _begin)
         # A database that nobody closed is closed with its last user, or at exit, and not by a warning's finder.
         weakref.finalize(self, _dispose, engine, os.getpid())
         return engine
 
-    def _make(self) -> None:
-        """Run ``prepare``, one process at a time."""
-        with self._errors(), self._engine.begin() as connection:
-            if not self._is_sqlite:
-                connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _CREATION_LOCK})
-            self._prepare(connection)
+    def _read_only_url(self) -> URL:
+        path = os.path.abspath(self.path or "")
+        # SQLite reads a database with a log beside it through files that it must be able to make. Where it cannot, and
+        # no log is there, nobody is writing, and the file can be read as it stands.
+        alone = not os.path.exists(f"{path}-wal") and not os.access(os.path.dirname(path), os.W_OK)
+        query = {"mode": "ro", "uri": "true", **({"immutable": "1"} if alone else {})}
+        return URL.create("sqlite", database=f"file:{_quoted(path)}", query=query)
+
+    def make(self) -> None:
+        """Have the tables made where they are not there, one process at a time; to be called first."""
+        if self.path is not None and not self.read_only:
+            with suppress(
+                OSError
+            ):  # SQLite says what is wrong, and gives the files beside it the rights of this one
+                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        with self._errors():
+            with self._turn, no_fork(), self._reading_engine().begin() as connection:
+                ready = self._ready(connection)
+            if not ready and self.read_only:
+                raise StoreError(f"the database {self.name} holds nothing of btm's that can be read")
+            if not ready:
+                with self._turn, self._begun() as connection:
+                    if not self._is_sqlite:
+                        connection.execute(
+                            text("SELECT pg_advisory_xact_lock(:key)"), {"key": _CREATION_LOCK}
+                        )
+                    self._prepare(connection)
         self._file = self._identity()
 
     def _identity(self) -> tuple[int, int] | None:
         try:
-            found = os.stat(self._path) if self._path else None
+            found = os.stat(self.path) if self.path else None
         except OSError:
             return None
         return (found.st_dev, found.st_ino) if found else None
@@ -93,24 +135,57 @@ class Database:
     def transaction(self) -> Iterator[Connection]:
         """A transaction that commits when the block ends, and rolls back when it raises.
 
-        Raises StoreError when the database cannot be used (locked, full, damaged, gone), and SQLAlchemy's own errors
-        for what is wrong with a statement or value.
+        Raises StoreError when the database cannot be used (locked, full, damaged, gone, opened to read), and SQLAlchemy's
+        own errors for what is wrong with a statement or value.
         """
+        if self.read_only:
+            raise StoreError(f"the database {self.name} was opened to read, and cannot be written")
         self._look_after()
-        with self._turn, self._errors(), self._engine.begin() as connection:
+        with self._turn, self._errors(), self._begun() as connection:
             yield connection
 
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A transaction that only reads: it sees one moment, waits for no writer and keeps none waiting.
+
+        Raises as :meth:`transaction` does.
+        """
+        self._look_after()
+        with self._turn, self._errors(), no_fork(), self._reading_engine().begin() as connection:
+            yield connection
+
+    def _reading_engine(self) -> Engine:
+        return self._engine.execution_options(btm_reads=True, postgresql_readonly=True)
+
+    @contextmanager
+    def _begun(self) -> Iterator[Connection]:
+        """A transaction that holds the write lock from its start, taken in turn with other writers."""
+        until, pause = time.monotonic() + troubles.LOCK_WAIT_S, _FIRST_PAUSE_S
+        while True:
+            with no_fork(), self._engine.connect() as connection:
+                try:
+                    transaction = connection.begin()
+                except OperationalError as error:
+                    if not is_locked(error) or time.monotonic() >= until:
+                        raise
+                else:
+                    with transaction:
+                        yield connection
+                    return
+            time.sleep(random.uniform(0.5, 1.0) * pause)  # noqa: S311 - spreads waits, no secret
+            pause = min(pause * 1.5, _LONGEST_PAUSE_S)
+
     def _look_after(self) -> None:
-        if self._in_memory:
+        if self.in_memory:
             return  # a forked child has a copy of its own
         if self._pid != os.getpid():
             # The parent's connections must not be used, nor closed, here; kept, they are not collected either.
             self._inherited.append(self._engine)
             self._engine = self._connect()
             self._pid = os.getpid()
-        if self._path is not None and self._identity() != self._file:
+        if self.path is not None and self._identity() != self._file:
             self._engine.dispose()  # a deleted file would go on taking writes that nobody can read
-            self._make()
+            self.make()
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -119,7 +194,7 @@ class Database:
         except (DatabaseError, InterfaceError) as error:
             if isinstance(error, _OF_STATEMENTS):
                 raise
-            raise store_error(self.name, error, self._path) from error
+            raise store_error(self.name, error, self.path) from error
 
     def close(self) -> None:
         """Let go of connections."""
@@ -129,6 +204,17 @@ class Database:
 def insert_into(connection: Connection, table: Table) -> Any:
     """Return an INSERT of the database's own dialect, which knows ON CONFLICT."""
     return (sqlite if connection.dialect.name == "sqlite" else postgresql).insert(table)
+
+
+def is_locked(error: SQLAlchemyError) -> bool:
+    """Whether a database could not be had because another connection writes it."""
+    code = getattr(getattr(error, "orig", None), "sqlite_errorcode", None)
+    return code is not None and code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def _quoted(path: str) -> str:
+    """Return a path as SQLite's URI has it."""
+    return path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
 
 
 def _url(where: str) -> URL:
@@ -148,7 +234,8 @@ def _url(where: str) -> URL:
 
 def _server_engine(url: URL, name: str) -> Engine:
     try:
-        return create_engine(url)
+        # A connection that went away while nobody used it is no failure: it is looked after before it is used.
+        return create_engine(url, pool_pre_ping=True)
     except ModuleNotFoundError as error:
         raise StoreError(
             f"the database {name} needs the package {error.name!r}: install it, or name another driver in the URL "
@@ -163,8 +250,11 @@ def _dispose(engine: Engine, pid: int) -> None:
         engine.dispose()
 
 
+def _leave_transactions_to_us(connection: Any, _record: Any) -> None:
+    connection.isolation_level = None  # they are begun by _begin, not by the driver
+
+
 def _set_pragmas(connection: Any, _record: Any) -> None:
-    # Transactions are begun by _begin_immediate, not by the driver.
     connection.isolation_level = None
     cursor = connection.cursor()
     # WAL with NORMAL keeps every committed transaction through kill -9 and does not stall readers.
@@ -173,7 +263,15 @@ def _set_pragmas(connection: Any, _record: Any) -> None:
     cursor.close()
 
 
-def _begin_immediate(connection: Any) -> None:
-    # A transaction that reads before it writes must hold the write lock from the start, or two processes that
-    # upsert at once can fail with "database is locked" instead of waiting for each other.
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
+def _begin(connection: Any) -> None:
+    if connection.get_execution_options().get("btm_reads"):
+        connection.exec_driver_sql("BEGIN")
+        return
+    # A transaction that reads before it writes must hold the write lock from the start, or two processes that upsert at
+    # once can fail with "database is locked" instead of waiting for each other. Waiting is the caller's part.
+    driver = connection.connection.driver_connection
+    driver.execute("PRAGMA busy_timeout=0")
+    try:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+    finally:
+        driver.execute(f"PRAGMA busy_timeout={int(troubles.LOCK_WAIT_S * 1000)}")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import os
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from btm.errors import StoreError
@@ -79,6 +82,38 @@ def _add_fitted(fitted: dict[str, tuple[FittedConversation, SqlStore]], source: 
             f"{shared[0].source}; merged, they would count twice: fit those logs again into one database"
         )
     fitted.update((found.digest, (found, source)) for found in mine)
+
+
+@contextmanager
+def made_whole(output: str) -> Iterator[str]:
+    """Give the place at which to make a new SQLite file that then stands at ``output`` whole, or not at all.
+
+    A URL is given back as it is. Raises StoreError when there is a file by now.
+    """
+    if "://" in output:
+        yield output
+        return
+    made = f"{output}.making-{secrets.token_hex(4)}"
+    try:
+        yield made
+        for ending in (".key", ""):  # the key first: what is there is then complete
+            with suppress(FileNotFoundError):
+                _put(f"{made}{ending}", f"{output}{ending}")
+    finally:
+        for ending in ("", "-wal", "-shm", ".key"):
+            with suppress(OSError):
+                os.unlink(f"{made}{ending}")
+
+
+def _put(made: str, output: str) -> None:
+    try:
+        os.link(made, output)  # never over another
+    except FileExistsError as error:
+        raise StoreError(f"{output} exists; name a new file for the merged evidence") from error
+    except FileNotFoundError:
+        raise
+    except OSError:  # a file system without links
+        os.rename(made, output)
 
 
 def merge_into(target: SqlStore, sources: Sequence[SqlStore], now: float | None = None) -> int:

@@ -9,7 +9,7 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 import orjson
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, inspect, select, update
 
 from btm.errors import StoreError
 from btm.learning.posterior import Decay, Priors
@@ -49,36 +49,44 @@ class RequestedMeta(NamedTuple):
 
     half_life_s: float | None
     landmark: float
-    hash_key: bytes
 
 
-def agree(connection: Connection, asked: RequestedMeta) -> RequestedMeta:
-    """Have a new database state what is asked; check what an old one states. Return what it states.
+def agree(connection: Connection, asked: RequestedMeta) -> dict[str, str]:
+    """Have a new database state what is asked, and an old one move its landmark when that is due.
 
-    Raises StoreError for a schema that this btm does not read, and for another half-life than the one asked for.
+    Return what it states. Raises StoreError as :func:`checked` does.
     """
     defaults = {
         "schema_version": str(t.SCHEMA_VERSION),
         "half_life_s": repr(DEFAULT_HALF_LIFE_S if asked.half_life_s is None else asked.half_life_s),
         "landmark": repr(asked.landmark),
-        "hash_key": asked.hash_key.hex(),
     }
     rows = [{"key": key, "value": value} for key, value in defaults.items()]
     connection.execute(insert_into(connection, t.meta).on_conflict_do_nothing(), rows)
-    stated = read(connection)
-    if stated["schema_version"] != str(t.SCHEMA_VERSION):
-        raise StoreError(
-            f"the database has schema version {stated['schema_version']}; this btm reads {t.SCHEMA_VERSION}"
-        )
     with as_written("the database"):
-        if asked.half_life_s is not None and float(stated["half_life_s"]) != asked.half_life_s:
-            raise StoreError(
-                f"the database {pace(float(stated['half_life_s']))} (a half-life of {stated['half_life_s']} s), and not "
-                f"as half_life_s={asked.half_life_s!r} has it; "
-                "open it without half_life_s, or fit a new database"
-            )
-        decay = current_decay(connection, asked.landmark)
-        return RequestedMeta(decay.half_life_s, decay.landmark, bytes.fromhex(stated["hash_key"]))
+        current_decay(connection, asked.landmark)
+    return checked(read(connection), asked)
+
+
+def checked(stated: dict[str, str], asked: RequestedMeta) -> dict[str, str]:
+    """Return what a database states, if it is what is asked.
+
+    Raises StoreError for another half-life than the one asked for, and for what no btm states.
+    """
+    with as_written("the database"):
+        half_life_s = decay_of(stated).half_life_s
+    if asked.half_life_s is not None and half_life_s != asked.half_life_s:
+        raise StoreError(
+            f"the database {pace(half_life_s)} (a half-life of {stated['half_life_s']} s), and not "
+            f"as half_life_s={asked.half_life_s!r} has it; "
+            "open it without half_life_s, or fit a new database"
+        )
+    return stated
+
+
+def is_stated(connection: Connection) -> bool:
+    """Whether a database states anything: else it is new, or another program's."""
+    return inspect(connection).has_table(t.meta.name)
 
 
 def read(connection: Connection) -> dict[str, str]:
@@ -86,7 +94,8 @@ def read(connection: Connection) -> dict[str, str]:
     return {row.key: row.value for row in connection.execute(select(t.meta))}
 
 
-def _state(connection: Connection, key: str, value: str) -> None:
+def state(connection: Connection, key: str, value: str) -> None:
+    """State something, in place of what was stated of it."""
     statement = insert_into(connection, t.meta).values(key=key, value=value)
     connection.execute(
         statement.on_conflict_do_update(index_elements=["key"], set_={"value": statement.excluded.value})
@@ -106,11 +115,22 @@ def pace(half_life_s: float) -> str:
 
 
 def current_decay(connection: Connection, now: float | None = None) -> Decay:
-    """Return how evidence is forgotten. Given the time, move the landmark when that is due."""
-    decay = decay_of(read(connection))
-    if now is None or not decay.overdue(now):
-        return decay
-    return _rebase(connection, decay, now)
+    """Return how evidence is forgotten. Given the time, move the landmark when that is due, and hold it where it is.
+
+    Whoever is about to add weights gives the time: until its transaction ends, the landmark under which it weighed stays.
+    """
+    if now is None:
+        return decay_of(read(connection))
+    # Who moves the landmark asks for it alone from the start: two that hold it together would wait for each other.
+    decay = _held_decay(connection, alone=decay_of(read(connection)).overdue(now))
+    return _rebase(connection, decay, now) if decay.overdue(now) else decay
+
+
+def _held_decay(connection: Connection, *, alone: bool) -> Decay:
+    # SQLite knows no locks of rows, and its writers come one at a time anyway.
+    held = select(t.meta).where(t.meta.c.key == "landmark").with_for_update(read=not alone)
+    connection.execute(held).all()
+    return decay_of(read(connection))
 
 
 def _rebase(connection: Connection, decay: Decay, now: float) -> Decay:
@@ -121,7 +141,7 @@ def _rebase(connection: Connection, decay: Decay, now: float) -> Decay:
             successes=t.evidence.c.successes * scale, failures=t.evidence.c.failures * scale
         )
     )
-    _state(connection, "landmark", repr(now))
+    state(connection, "landmark", repr(now))
     return Decay(decay.half_life_s, now)
 
 
@@ -131,7 +151,7 @@ def save_priors(connection: Connection, priors: Priors) -> None:
         "strengths": list(priors.strengths),
         "means": [[*level, mean] for level, mean in sorted(priors.means.items())],
     }
-    _state(connection, "priors", orjson.dumps(document).decode())
+    state(connection, "priors", orjson.dumps(document).decode())
 
 
 def priors_of(stated: dict[str, str]) -> Priors:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from hashlib import blake2b
+from operator import itemgetter
 from typing import Any
 
 from btm.model import Action, Attempt, ErrorKind, EvidenceKey, Incident
@@ -11,6 +12,8 @@ from btm.store import CallEvent, EvidenceRow
 from btm.support.clocks import is_time
 
 KEY_COLUMNS = ("tool", "kind", "action", "target", "ordinal")
+
+_KEY = itemgetter(*KEY_COLUMNS)
 
 _NAME_LIMIT = 255
 _ID_LIMIT = 512
@@ -48,12 +51,18 @@ def evidence_row(key: EvidenceKey, weight: float, success: bool) -> dict[str, An
 
 
 def sums(rows: Iterable[EvidenceRow]) -> list[dict[str, Any]]:
-    """Return rows for the evidence table, one a key: the same key may not stand twice in one upsert."""
-    found: dict[EvidenceKey, tuple[float, float]] = {}
-    for key, successes, failures in rows:
-        s, f = found.get(key, (0.0, 0.0))
-        found[key] = (s + successes, f + failures)
-    return [{**key_columns(key), "successes": s, "failures": f} for key, (s, f) in found.items()]
+    """Return rows for the evidence table, one a key."""
+    return summed({**key_columns(key), "successes": s, "failures": f} for key, s, f in rows)
+
+
+def summed(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows of the evidence table added up, one a key."""
+    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in rows:
+        known = found.setdefault(_KEY(row), {**row, "successes": 0.0, "failures": 0.0})
+        known["successes"] += row["successes"]
+        known["failures"] += row["failures"]
+    return list(found.values())
 
 
 def call_row(item: CallEvent) -> dict[str, Any]:

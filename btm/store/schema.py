@@ -1,10 +1,10 @@
-"""The tables. ``SCHEMA_VERSION`` is raised when they change in a way that older code cannot read."""
+"""The tables. ``SCHEMA_VERSION`` is raised when they change; :mod:`btm.store.migrations` brings older databases along."""
 
 from __future__ import annotations
 
 from sqlalchemy import Boolean, Column, Float, Index, Integer, MetaData, String, Table, Text
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 metadata = MetaData()
 
@@ -65,6 +65,8 @@ attempts = Table(
     Column("failed_as", String(32)),
     Column("at", Float, nullable=False),
     Column("latency_s", Float),
+    # One key's attempts in order, for its trend: a log of millions is not read for that.
+    Index("attempts_by_key", "tool", "kind", "action", "target", "ordinal", "at"),
 )
 
 # Sums of decayed weights: adding an attempt is one atomic upsert, merging two databases is addition.
@@ -97,4 +99,21 @@ fitted = Table(
     Column("digest", String(64), primary_key=True),
     Column("source", Text, nullable=False),
     Column("calls", Integer, nullable=False),
+)
+
+# One row a write, made before it runs: what is begun and has no end may have happened.
+intents = Table(
+    "intents",
+    metadata,
+    Column("conversation", String(255), primary_key=True),
+    Column("call_id", String(255), primary_key=True),
+    Column("tool", String(255), nullable=False),
+    Column("fingerprint", String(32), nullable=False),
+    Column("state", String(8), nullable=False),
+    Column("kind", String(32)),
+    Column("detail", Text, nullable=False),
+    Column("arguments", Text),
+    Column("begun_at", Float, nullable=False),
+    Column("ended_at", Float),
+    Index("intents_by_wish", "conversation", "fingerprint"),
 )

@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Iterable, Iterator, Sequence
+import logging
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    and_,
-    case,
-    delete,
-    func,
-    insert,
-    literal_column,
-    or_,
-    select,
-    update,
-)
+from sqlalchemy import Connection, delete, select, update
 
 from btm.errors import StoreError
-from btm.learning.posterior import Counts, Decay, Priors
-from btm.model import ErrorKind, EvidenceKey, Incident, IncidentState
+from btm.learning.posterior import Decay, Priors
+from btm.model import ErrorKind, EvidenceKey
 from btm.store import (
     SKEW_S,
     CallEvent,
@@ -36,28 +23,22 @@ from btm.store import (
     Reported,
     ShapeRow,
     Snapshot,
+    additions,
+    hash_key,
     meta,
+    queries,
 )
 from btm.store import schema as t
 from btm.store.ahead import as_of
 from btm.store.calls import insert_calls
-from btm.store.database import MEMORY, Database, insert_into
+from btm.store.database import MEMORY, Database
+from btm.store.journal import journal_of_server, write_what_was_left
 from btm.store.meta import RequestedMeta, as_written
-from btm.store.rows import (
-    KEY_COLUMNS,
-    attempt,
-    attempt_row,
-    evidence_row,
-    incident_row,
-    key_of,
-    name,
-    sums,
-)
+from btm.store.migrations import migrate, version_of
+from btm.store.queries import Halves
+from btm.store.rows import attempt, name, sums
 
-_PATH_LIMIT = 512
-
-RECENT_S = 1_200.0
-"""How far back calls are read for the tools' health when a memory opens."""
+_log = logging.getLogger("btm")
 
 
 class SqlStore:
@@ -66,6 +47,8 @@ class SqlStore:
     ``half_life_s`` (seconds; ``math.inf``: never forgotten) is written when the database is made; opening an existing
     one with another value raises :class:`~btm.errors.StoreError`, since sums under one half-life cannot be read under
     another. ``None`` takes the database's own, or fourteen days for a new one. ``now`` is the landmark of a new database.
+    ``hash_key`` is the secret under which arguments are named; see :mod:`btm.store.hash_key` for where one comes from
+    that is not given. With ``read_only`` nothing is written, nor is a database made.
     TypeError or ValueError for a half-life that is no positive number.
     """
 
@@ -76,87 +59,122 @@ class SqlStore:
         half_life_s: float | None = None,
         now: float = 0.0,
         hash_key: bytes | None = None,
+        read_only: bool = False,
     ) -> None:
         if half_life_s is not None:
             half_life_s = meta.seconds(half_life_s)
-        self._asked = RequestedMeta(half_life_s, now, hash_key or secrets.token_bytes(16))
-        self._database = Database(str(where) if where is not None else MEMORY, self._prepare)
+        self._asked = RequestedMeta(half_life_s, now)
+        self._given_key = hash_key
+        self._key: bytes | None = None
+        self._key_warning = ""
+        place = str(where) if where is not None else MEMORY
+        self._database = Database(place, self._ready, self._prepare, read_only=read_only)
+        self._database.make()
+        self._take_up()
 
     @property
     def where(self) -> str:
         """The database's path or URL, without a password."""
         return self._database.name
 
+    @property
+    def path(self) -> str | None:
+        """The path of a SQLite file, or None."""
+        return self._database.path
+
+    @property
+    def journal(self) -> Path | None:
+        """What the names of journals for this database begin with; None for one that ends with the process."""
+        if self.path is not None:
+            return Path(self.path).absolute()
+        return None if self._database.in_memory else journal_of_server(self.where)
+
+    def _take_up(self) -> None:
+        """Write what processes left behind that ended while the database did not take it."""
+        if self.journal is None or self._database.read_only:
+            return
+        try:
+            number = write_what_was_left(self.journal, self.write)
+        except StoreError as error:
+            _log.warning("what earlier processes could not write waits on (%s)", error)
+        else:
+            if number:
+                _log.info("%d events that an earlier process could not write are written", number)
+
+    def _ready(self, connection: Connection) -> bool:
+        """Whether the tables are there, of the present schema, and state what they must."""
+        if not meta.is_stated(connection):
+            return False
+        stated = meta.read(connection)
+        old = version_of(stated) < t.SCHEMA_VERSION
+        meta.checked(stated, self._asked)
+        with as_written(self.where):
+            keys = hash_key.found(stated, self.path, self._given_key, self._key)
+            due = meta.decay_of(stated).overdue(self._asked.landmark)
+        if not self._database.read_only and (old or due or keys.to_state):
+            return False
+        self._take(stated, keys)
+        return True
+
     def _prepare(self, connection: Connection) -> None:
+        if meta.is_stated(connection):
+            migrate(connection, self.path)
         t.metadata.create_all(connection)
+        stated = meta.agree(connection, self._asked)
+        with as_written(self.where):
+            keys = hash_key.keep(hash_key.found(stated, self.path, self._given_key, self._key), self.path)
+        for item, value in keys.to_state.items():
+            meta.state(connection, item, value)
+        self._take(stated, keys)
+
+    def _take(self, stated: dict[str, str], keys: hash_key.Keys) -> None:
         # Should the file be lost, the new one states the same.
-        self._asked = meta.agree(connection, self._asked)
+        decay = meta.decay_of(stated)
+        self._asked = RequestedMeta(decay.half_life_s, decay.landmark)
+        self._key, self._key_warning = keys.key, keys.warning
 
     # -- reading ------------------------------------------------------------------------------------------------
 
     def load(self, now: float) -> Snapshot:
         """Return what a memory starts from; see :class:`~btm.store.Snapshot`."""
-        with self._transaction() as connection, as_written(self.where):
+        if self._key_warning:
+            _log.warning(
+                "the arguments in %s are named under another hash key, and a call made before is not known again: %s",
+                self.where,
+                self._key_warning,
+            )
+        with self._reading() as connection, as_written(self.where):
             stated = meta.read(connection)
-            recent = select(t.calls.c.tool, t.calls.c.ended_at, t.calls.c.kind)
-            recent = recent.where(t.calls.c.ended_at >= now - RECENT_S).order_by(t.calls.c.ended_at)
-            rows = self._evidence(connection)
+            rows = queries.evidence(connection)
             decay, rows, latest_at = as_of(connection, self.where, meta.decay_of(stated), rows, now)
             return Snapshot(
                 decay=decay,
                 priors=meta.priors_of(stated),
-                hash_key=bytes.fromhex(stated["hash_key"]),
+                hash_key=self._key or b"",
                 evidence=tuple(rows),
                 latest_at=latest_at,
-                recent_calls=tuple(
-                    (r.tool, at, r.kind is None)
-                    for r in connection.execute(recent)
-                    if (at := float(r.ended_at)) <= now + SKEW_S
-                ),
-                shapes=tuple(self._shapes(connection)),
+                recent_calls=queries.recent_calls(connection, now - queries.RECENT_S, now + SKEW_S),
+                shapes=tuple(queries.shapes(connection)),
             )
 
     def evidence(self) -> Iterator[EvidenceRow]:
         """Iterate over every key's sums as they stand (not decayed to now)."""
-        with self._transaction() as connection, as_written(self.where):
-            rows = self._evidence(connection)
+        with self._reading() as connection, as_written(self.where):
+            rows = queries.evidence(connection)
         yield from rows
-
-    def _evidence(self, connection: Connection) -> list[EvidenceRow]:
-        rows = connection.execute(select(t.evidence))
-        return [(key_of(row), float(row.successes), float(row.failures)) for row in rows]
 
     def log(self, table: str) -> list[dict[str, Any]]:
         """Return the rows of ``calls``, ``attempts`` or ``incidents``, oldest first."""
-        source, time = {
-            "calls": (t.calls, t.calls.c.ended_at),
-            "attempts": (t.attempts, t.attempts.c.at),
-            "incidents": (t.incidents, t.incidents.c.opened_at),
-        }[table]
-        with self._transaction() as connection:
-            # SQLite numbers rows as they are written, which also tells those of one moment apart.
-            order = literal_column("rowid") if connection.dialect.name == "sqlite" else time
-            rows = connection.execute(select(source).order_by(order))
-            return [dict(row._mapping) for row in rows]
+        with self._reading() as connection:
+            return queries.log(connection, table)
 
-    def halves(self) -> Iterator[tuple[EvidenceKey, Counts, Counts]]:
-        """Iterate over what every key's attempts came to: those of the earlier half in time, those of the later."""
-        table = t.attempts.c
-        key = tuple(table[name] for name in KEY_COLUMNS)
-        half = func.ntile(2).over(partition_by=key, order_by=table.at).label("half")
-        worked = case((table.success, 1.0), else_=0.0).label("worked")
-        numbered = select(*key, half, worked).subquery()
-        columns = [numbered.c[name] for name in KEY_COLUMNS]
+    def halves(self, keys: Collection[EvidenceKey] | None = None) -> Iterator[Halves]:
+        """Iterate over what keys' attempts came to: those of the earlier half in time, those of the later.
 
-        def total(number: int, value: ColumnElement[float]) -> ColumnElement[float]:
-            return func.sum(case((numbered.c.half == number, value), else_=0.0))
-
-        failed = 1.0 - numbered.c.worked
-        sums = (total(n, value) for n in (1, 2) for value in (numbered.c.worked, failed))
-        with self._transaction() as connection:
-            rows = connection.execute(select(*columns, *sums).group_by(*columns)).all()
-        with as_written(self.where):
-            found = [(key_of(row), Counts(row[-4], row[-3]), Counts(row[-2], row[-1])) for row in rows]
+        Without ``keys`` every attempt is read, which takes seconds for a million.
+        """
+        with self._reading() as connection, as_written(self.where):
+            found = queries.halves(connection, keys)
         yield from found
 
     # -- writing ------------------------------------------------------------------------------------------------
@@ -165,36 +183,12 @@ class SqlStore:
         """Write events in one transaction; return those that were there already: they add nothing."""
         with self._transaction() as connection:
             fresh, duplicates = insert_calls(connection, [e for e in events if isinstance(e, CallEvent)])
-            self._write_attempts(connection, list(fresh.values()))
+            additions.add_attempts(connection, fresh.values())
             kept = (fresh.get(id(e), e) for e in events if isinstance(e, IncidentEvent) or id(e) in fresh)
-            self._upsert_incidents(connection, (i for e in kept for i in e.incidents))
-            self._add_shapes(connection, [row for e in fresh.values() for row in e.shapes])
+            additions.put_incidents(connection, (i for e in kept for i in e.incidents))
+            additions.add_shapes(connection, (row for e in fresh.values() for row in e.shapes))
+            additions.add_lessons(connection, fresh.values())
         return duplicates
-
-    def _write_attempts(self, connection: Connection, events: Sequence[CallEvent]) -> None:
-        rows = [attempt_row(e.call.conversation, a) for e in events for a in e.attempts]
-        if not rows:
-            return
-        connection.execute(insert(t.attempts), rows)
-        decay = meta.current_decay(connection, max(event.ended_at for event in events))
-        # One by one and in order, so that the sums do not depend, in their last bits, on how events were batched.
-        learned = [evidence_row(a.key, decay.weight(a.at), a.success) for e in events for a in e.attempts]
-        self._add_evidence(connection, learned)
-
-    def _add_evidence(self, connection: Connection, rows: list[dict[str, Any]]) -> None:
-        if not rows:
-            return
-        statement = insert_into(connection, t.evidence)
-        connection.execute(
-            statement.on_conflict_do_update(
-                index_elements=list(KEY_COLUMNS),
-                set_={
-                    "successes": t.evidence.c.successes + statement.excluded.successes,
-                    "failures": t.evidence.c.failures + statement.excluded.failures,
-                },
-            ),
-            rows,
-        )
 
     def add_learned(
         self,
@@ -209,89 +203,39 @@ class SqlStore:
         ``fitted`` names the conversations they came from. Raises StoreError, and adds nothing, when one of those is
         here already: its evidence would count twice. ``priors`` are kept with what they were fitted to.
         """
-        rest = iter(fitted)
         with self._transaction() as connection:
-            self._add_evidence(connection, sums(evidence))
-            self._add_shapes(connection, shapes)
+            meta.current_decay(connection, self._asked.landmark)
+            additions.add_evidence(connection, sums(evidence))
+            additions.add_shapes(connection, shapes)
             if priors is not None:
                 meta.save_priors(connection, priors)
-            while part := [f._asdict() for f in islice(rest, 10_000)]:
-                statement = (
-                    insert_into(connection, t.fitted).on_conflict_do_nothing().returning(t.fitted.c.digest)
-                )
-                new = len(connection.execute(statement, part).all())
-                if new != len(part):
-                    raise StoreError(
-                        f"{len(part) - new} of these conversations were fitted into {self.where} before; "
-                        "their evidence would count twice"
-                    )
+            additions.add_fitted(connection, self.where, fitted)
 
     @property
     def decay(self) -> Decay:
         """How the evidence kept here is forgotten."""
-        with self._transaction() as connection:
+        with self._reading() as connection:
             return meta.current_decay(connection)
 
     def shapes(self) -> list[ShapeRow]:
         """Return the learned shapes of results."""
-        with self._transaction() as connection:
-            return self._shapes(connection)
-
-    def _shapes(self, connection: Connection) -> list[ShapeRow]:
-        rows = connection.execute(select(t.shapes))
-        return [(row.tool, row.path, row.json_type, row.answers) for row in rows]
+        with self._reading() as connection:
+            return queries.shapes(connection)
 
     def fitted(self) -> list[FittedConversation]:
         """Return the conversations that were fitted."""
-        with self._transaction() as connection:
+        with self._reading() as connection:
             return [FittedConversation(*row) for row in connection.execute(select(t.fitted))]
 
     def fitted_digests(self) -> frozenset[str]:
         """Return the digests of the conversations that were fitted."""
-        with self._transaction() as connection:
+        with self._reading() as connection:
             return frozenset(connection.execute(select(t.fitted.c.digest)).scalars())
 
     def conversations(self) -> frozenset[str]:
         """Return the conversations whose calls are kept here: those that were lived through."""
-        with self._transaction() as connection:
+        with self._reading() as connection:
             return frozenset(connection.execute(select(t.calls.c.conversation).distinct()).scalars())
-
-    def _upsert_incidents(self, connection: Connection, incidents: Iterable[Incident]) -> None:
-        latest = {incident.incident_id: incident_row(incident) for incident in incidents}
-        if not latest:
-            return
-        statement = insert_into(connection, t.incidents)
-        changing = {c: statement.excluded[c] for c in ("kind", "state", "closed_at")}
-        # What is settled stays so: a run that is replayed later opens the same incidents again. One that was left can
-        # still be settled, when its conversation goes on, but not be left twice.
-        state, left = t.incidents.c.state, IncidentState.ABANDONED
-        unsettled = and_(
-            state != IncidentState.RESOLVED,
-            state != IncidentState.ESCALATED,
-            or_(state != left, statement.excluded.state != left),
-        )
-        connection.execute(
-            statement.on_conflict_do_update(index_elements=["incident_id"], set_=changing, where=unsettled),
-            list(latest.values()),
-        )
-
-    def _add_shapes(self, connection: Connection, rows: Sequence[ShapeRow]) -> None:
-        if not rows:
-            return
-        sums: dict[tuple[str, str, str], float] = {}
-        for tool, path, json_type, answers in rows:
-            sums[tool, path, json_type] = sums.get((tool, path, json_type), 0.0) + answers
-        statement = insert_into(connection, t.shapes)
-        connection.execute(
-            statement.on_conflict_do_update(
-                index_elements=["tool", "path", "json_type"],
-                set_={"answers": t.shapes.c.answers + statement.excluded.answers},
-            ),
-            [
-                {"tool": name(tool), "path": name(path, _PATH_LIMIT), "json_type": kind, "answers": answers}
-                for (tool, path, kind), answers in sums.items()
-            ],
-        )
 
     def forget_shape(self, tool: str) -> None:
         """Forget what a tool's good results looked like."""
@@ -315,13 +259,16 @@ class SqlStore:
             if not found.rowcount or not rows:
                 return Reported(found=bool(found.rowcount))
             connection.execute(update(t.attempts).where(same_attempt).values(success=False, failed_as=kind))
-            decay = meta.current_decay(connection)
+            decay = meta.current_decay(connection, self._asked.landmark)
             moved = tuple(attempt(row) for row in rows)
             weights = ((a.key, decay.weight(a.at)) for a in moved)
-            self._add_evidence(connection, sums((key, -weight, weight) for key, weight in weights))
+            additions.add_evidence(connection, sums((key, -weight, weight) for key, weight in weights))
         return Reported(moved, found=True)
 
     # -- plumbing -----------------------------------------------------------------------------------------------
+
+    def _reading(self) -> AbstractContextManager[Connection]:
+        return self._database.reading()
 
     def _transaction(self) -> AbstractContextManager[Connection]:
         return self._database.transaction()
@@ -329,7 +276,7 @@ class SqlStore:
     def clear(self) -> None:
         """Forget all evidence, calls and shapes; the half-life and the hash key stay."""
         with self._transaction() as connection:
-            for table in (t.calls, t.incidents, t.attempts, t.evidence, t.shapes, t.fitted):
+            for table in (t.calls, t.incidents, t.attempts, t.evidence, t.shapes, t.fitted, t.intents):
                 connection.execute(delete(table))
 
     def close(self) -> None:

@@ -41,7 +41,7 @@ from btm.model import (
     Outcome,
     ToolCall,
 )
-from btm.store import CallEvent, IncidentEvent, troubles
+from btm.store import CallEvent, IncidentEvent, additions, troubles
 from btm.store.merging import merge_into
 from btm.store.meta import DEFAULT_HALF_LIFE_S
 from btm.store.rows import name
@@ -156,7 +156,7 @@ def test_a_failed_batch_leaves_nothing_behind(store: SqlStore, monkeypatch: pyte
     def broken(*_: Any) -> None:
         raise RuntimeError("half way")
 
-    monkeypatch.setattr(store, "_upsert_incidents", broken)
+    monkeypatch.setattr(additions, "put_incidents", broken)
     with pytest.raises(RuntimeError):
         store.write([event(1)])
     monkeypatch.undo()
@@ -360,7 +360,6 @@ def test_what_is_no_database_is_a_store_error(tmp_path: Path) -> None:
         "UPDATE evidence SET successes = 'many'",
         "UPDATE calls SET ended_at = 'tomorrow'",
         "UPDATE btm_meta SET value = 'never' WHERE key = 'landmark'",
-        "UPDATE btm_meta SET value = '{}' WHERE key = 'hash_key'",
     ],
 )
 def test_rows_that_another_program_wrote_are_a_store_error(change: str, tmp_path: Path) -> None:

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import threading
 import time
+import weakref
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 
 from btm.errors import StoreError
 from btm.learning.posterior import Decay, Priors
-from btm.model import SUCCESS, ErrorKind, ToolCall
-from btm.store import CallEvent, Event, Reported, Snapshot
+from btm.model import (
+    SUCCESS,
+    Action,
+    Attempt,
+    Effect,
+    ErrorKind,
+    EvidenceKey,
+    Incident,
+    Outcome,
+    ToolCall,
+)
+from btm.store import CallEvent, Event, IncidentEvent, Reported, Snapshot
+from btm.store import journal as journal_module
 from btm.store import writer as writer_module
-from btm.store.writer import WriteBehind
+from btm.store.event_lines import from_line, to_line
+from btm.store.journal import Journal, write_what_was_left
+from btm.store.writer import Waiting, WriteBehind
 
 
 def event(number: int) -> CallEvent:
@@ -97,7 +113,7 @@ def test_who_flushes_while_a_try_fails_waits_for_the_next_one(writer: WriteBehin
     flushed: list[bool] = []
     waiting = threading.Thread(target=lambda: flushed.append(writer.flush()))
     waiting.start()
-    while not writer._markers:
+    while not writer._queue._markers:
         time.sleep(0.001)
     store.gate.set()
     waiting.join(10.0)
@@ -172,21 +188,110 @@ def test_a_failing_store_is_not_tried_at_every_event(
     assert len(store.kept) == 200
 
 
-def test_the_buffer_is_bounded_drops_the_oldest_and_says_so(
+def test_what_memory_cannot_hold_waits_in_a_journal_and_nothing_is_lost(
     writer: WriteBehind, store: FakeStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writer_module, "BUFFER", 100)
     store.error = StoreError("locked")
     for n in range(1_000):
         writer.put(event(n))
-        assert len(writer._pending) <= 100
+        assert len(writer._queue._pending) <= 100
+    assert not writer.flush()
+    assert writer.waiting().events == 1_000
+    store.error = None
+    assert writer.flush(), "all of it is in the store"
+    assert store.kept == [event(n) for n in range(1_000)]
+    assert writer.waiting() == Waiting()
+
+
+def test_what_even_the_journal_cannot_hold_is_dropped_counted_and_said_once(
+    writer: WriteBehind, store: FakeStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(writer_module, "BUFFER", 100)
+    monkeypatch.setattr(journal_module, "LIMIT_BYTES", 0)
+    store.error = StoreError("locked")
+    for n in range(1_000):
+        writer.put(event(n))
     assert not writer.flush()
     store.error = None
-    assert not writer.flush(), "not everything since the last flush was written"
+    assert not writer.flush(), "not everything since the start was written"
     assert store.kept[-1] == event(999)
-    assert writer.flush()
-    writer.put(event(2_000))
-    assert writer.flush()
+    assert not writer.flush(), "nor is it the second time"
+    assert writer.waiting().dropped >= 400
+    assert caplog.text.count("events are dropped") == 1
+
+
+def test_what_a_process_leaves_is_written_by_the_next(tmp_path: Path, store: FakeStore) -> None:
+    store.error = StoreError("locked")
+    first = WriteBehind(store, journal=tmp_path / "btm.db")
+    for n in range(20):
+        first.put(event(n))
+    assert not first.close(), "it is not in the store"
+    store.error = None
+    (left,) = tmp_path.iterdir()
+    assert left.stat().st_mode & 0o077 == 0
+    assert write_what_was_left(tmp_path / "btm.db", store.write) == 20
+    assert store.kept == [event(n) for n in range(20)]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_journal_of_a_living_process_is_its_own(tmp_path: Path, store: FakeStore) -> None:
+    journal = Journal(tmp_path / "btm.db")
+    assert journal.append(event(1))
+    assert write_what_was_left(tmp_path / "btm.db", store.write) == 0
+    assert journal.take(10) == [event(1)]
+    journal.close(keep=True)
+    assert write_what_was_left(tmp_path / "btm.db", store.write) == 1
+
+
+def test_a_journal_that_was_cut_off_gives_what_it_has(tmp_path: Path, store: FakeStore) -> None:
+    journal = Journal(tmp_path / "btm.db")
+    assert all(journal.append(event(n)) for n in range(3))
+    assert journal.path is not None
+    path = journal.path
+    journal.close(keep=True)
+    path.write_bytes(path.read_bytes()[:-20])
+    assert write_what_was_left(tmp_path / "btm.db", store.write) == 2
+
+
+def test_an_event_comes_back_from_a_journal_as_it_is_stored(tmp_path: Path) -> None:
+    key = EvidenceKey("t\ud800", ErrorKind.TIMEOUT, Action.SWITCH, "u", 2)
+    call = ToolCall("t\ud800", {}, Effect.WRITE, "talk", "c1", 5.0)
+    opened = Incident("talk/c1", "talk", call, ErrorKind.TIMEOUT, Outcome(ErrorKind.TIMEOUT), 5.0)
+    item = CallEvent(
+        call,
+        "print",
+        Outcome(ErrorKind.TIMEOUT, "slow", 504, ambiguous=True, rule="r"),
+        6.0,
+        1.0,
+        "{}",
+        (Attempt("talk/c0", "c1", key, False, 6.0, 1.0, ErrorKind.TIMEOUT),),
+        (opened,),
+        (("t", "$.a", "number", 1.0),),
+    )
+    assert from_line(to_line(item)) == item
+    assert from_line(to_line(IncidentEvent((opened,)))) == IncidentEvent((opened,))
+
+
+def test_a_memory_that_nobody_holds_is_collected_and_its_events_are_written(store: FakeStore) -> None:
+    class Owner:
+        def __init__(self) -> None:
+            self.writer = WriteBehind(store, self.told)
+
+        def told(self, events: Sequence[CallEvent]) -> None:
+            """Nothing to do."""
+
+    owner = Owner()
+    owner.writer.put(event(1))
+    thread = owner.writer._queue._thread
+    gone = weakref.ref(owner)
+    del owner
+    gc.collect()
+    assert gone() is None
+    assert thread is not None
+    thread.join(10.0)
+    assert not thread.is_alive()
+    assert store.kept == [event(1)]
 
 
 def test_an_event_that_no_store_can_take_does_not_block_the_others(
@@ -199,8 +304,8 @@ def test_an_event_that_no_store_can_take_does_not_block_the_others(
             writer.put(item)
         assert not writer.flush()
     assert store.kept == [e for e in events if e is not events[4]]
-    assert "cannot be stored" in caplog.text
-    assert writer.flush()
+    assert "what no store can take" in caplog.text
+    assert writer.waiting().dropped == 1
 
 
 def test_the_first_event_may_be_the_one(writer: WriteBehind, store: FakeStore) -> None:
@@ -245,7 +350,8 @@ def test_closing_a_writer_whose_store_fails_loses_events_but_says_so(
     writer.put(event(1))
     with caplog.at_level(logging.WARNING, "btm"):
         assert not writer.close()
-    assert "1 events that could not be written" in caplog.text
+    assert "the memory was closed while the store did not take them" in caplog.text
+    assert writer.waiting().dropped == 1
 
 
 def test_after_closing_nothing_is_acknowledged(store: FakeStore) -> None:

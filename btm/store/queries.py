@@ -1,0 +1,87 @@
+"""What is read from the tables, each as a function of a connection."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, literal_column, or_, select
+
+from btm.learning.posterior import Counts
+from btm.model import EvidenceKey
+from btm.store import EvidenceRow, ShapeRow
+from btm.store import schema as t
+from btm.store.rows import KEY_COLUMNS, key_columns, key_of
+
+RECENT_S = 1_200.0
+"""How far back calls are read for the tools' health when a memory opens."""
+
+Halves = tuple[EvidenceKey, Counts, Counts]
+"""A key, what the earlier half of its attempts came to, and what the later half did."""
+
+_KEYS_AT_ONCE = 100
+
+
+def evidence(connection: Connection) -> list[EvidenceRow]:
+    """Return every key's sums."""
+    rows = connection.execute(select(t.evidence))
+    return [(key_of(row), float(row.successes), float(row.failures)) for row in rows]
+
+
+def shapes(connection: Connection) -> list[ShapeRow]:
+    """Return the learned shapes of results."""
+    rows = connection.execute(select(t.shapes))
+    return [(row.tool, row.path, row.json_type, row.answers) for row in rows]
+
+
+def recent_calls(connection: Connection, since: float, until: float) -> tuple[tuple[str, float, bool], ...]:
+    """Return the calls that ended in a span of time: tool, when, whether it worked; oldest first."""
+    recent = select(t.calls.c.tool, t.calls.c.ended_at, t.calls.c.kind)
+    recent = recent.where(t.calls.c.ended_at >= since).order_by(t.calls.c.ended_at)
+    rows = connection.execute(recent)
+    return tuple((r.tool, at, r.kind is None) for r in rows if (at := float(r.ended_at)) <= until)
+
+
+def log(connection: Connection, table: str) -> list[dict[str, Any]]:
+    """Return the rows of ``calls``, ``attempts`` or ``incidents``, oldest first."""
+    source, time = {
+        "calls": (t.calls, t.calls.c.ended_at),
+        "attempts": (t.attempts, t.attempts.c.at),
+        "incidents": (t.incidents, t.incidents.c.opened_at),
+    }[table]
+    # SQLite numbers rows as they are written, which also tells those of one moment apart.
+    order = literal_column("rowid") if connection.dialect.name == "sqlite" else time
+    rows = connection.execute(select(source).order_by(order))
+    return [dict(row._mapping) for row in rows]
+
+
+def halves(connection: Connection, keys: Collection[EvidenceKey] | None = None) -> list[Halves]:
+    """Return what keys' attempts came to, the earlier half in time and the later; None: of every key there is."""
+    if keys is None:
+        return _halves(connection, None)
+    asked, found = list(keys), []
+    for start in range(0, len(asked), _KEYS_AT_ONCE):
+        found += _halves(connection, asked[start : start + _KEYS_AT_ONCE])
+    return found
+
+
+def _halves(connection: Connection, keys: list[EvidenceKey] | None) -> list[Halves]:
+    table = t.attempts.c
+    key = tuple(table[name] for name in KEY_COLUMNS)
+    half = func.ntile(2).over(partition_by=key, order_by=table.at).label("half")
+    worked = case((table.success, 1.0), else_=0.0).label("worked")
+    attempts: Select[Any] = select(*key, half, worked)
+    if keys is not None:
+        attempts = attempts.where(
+            or_(*(and_(*(table[n] == v for n, v in key_columns(k).items())) for k in keys))
+        )
+    numbered = attempts.subquery()
+    columns = [numbered.c[name] for name in KEY_COLUMNS]
+
+    def total(number: int, value: ColumnElement[float]) -> ColumnElement[float]:
+        return func.sum(case((numbered.c.half == number, value), else_=0.0))
+
+    failed = 1.0 - numbered.c.worked
+    sums = (total(n, value) for n in (1, 2) for value in (numbered.c.worked, failed))
+    rows = connection.execute(select(*columns, *sums).group_by(*columns))
+    return [(key_of(row), Counts(row[-4], row[-3]), Counts(row[-2], row[-1])) for row in rows]
