@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import sqlite3
+import stat
 import threading
 import time
 import weakref
@@ -106,9 +107,8 @@ class Database:
     def make(self) -> None:
         """Have the tables made where they are not there, one process at a time; to be called first."""
         if self.path is not None and not self.read_only:
-            with suppress(
-                OSError
-            ):  # SQLite says what is wrong, and gives the files beside it the rights of this one
+            # SQLite gives the files beside it the rights of this one, and says what is wrong where it cannot be made.
+            with suppress(OSError):
                 os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         with self._errors():
             with self._turn, no_fork(), self._reading_engine().begin() as connection:
@@ -199,6 +199,14 @@ class Database:
     def close(self) -> None:
         """Let go of connections."""
         self._engine.dispose()
+
+
+def keep_to_owner(path: str) -> None:
+    """Let nobody but its owner read or write a SQLite file and what lies beside it; another's is left as it is."""
+    for name in (path, f"{path}-wal", f"{path}-shm"):
+        with suppress(OSError):
+            if stat.S_ISREG(os.stat(name).st_mode):
+                os.chmod(name, 0o600)
 
 
 def insert_into(connection: Connection, table: Table) -> Any:

@@ -85,8 +85,8 @@ def checked(stated: dict[str, str], asked: RequestedMeta) -> dict[str, str]:
 
 
 def is_stated(connection: Connection) -> bool:
-    """Whether a database states anything: else it is new, or another program's."""
-    return inspect(connection).has_table(t.meta.name)
+    """Whether a database states its schema: else it is new, or another program's."""
+    return inspect(connection).has_table(t.meta.name) and "schema_version" in read(connection)
 
 
 def read(connection: Connection) -> dict[str, str]:

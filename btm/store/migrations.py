@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from contextlib import suppress
 
 from sqlalchemy import Connection, delete
 
 from btm.errors import StoreError
 from btm.store import hash_key, meta
 from btm.store import schema as t
+from btm.store.database import keep_to_owner
 
 OLDEST = 1
 """The oldest schema that is still read."""
@@ -49,9 +48,7 @@ def _to_2(connection: Connection, path: str | None) -> None:
             hash_key.keep_in_file(path, bytes.fromhex(key))
         connection.exec_driver_sql("PRAGMA secure_delete=1")
         connection.execute(delete(t.meta).where(t.meta.c.key == hash_key.IN_DATABASE))
-    for name in (path, f"{path}-wal", f"{path}-shm"):
-        with suppress(OSError):  # somebody else's file
-            os.chmod(name, 0o600)
+    keep_to_owner(path)
 
 
 _STEPS: dict[int, Callable[[Connection, str | None], None]] = {1: _to_2}

@@ -31,7 +31,7 @@ from btm.store import (
 from btm.store import schema as t
 from btm.store.ahead import as_of
 from btm.store.calls import insert_calls
-from btm.store.database import MEMORY, Database
+from btm.store.database import MEMORY, Database, keep_to_owner
 from btm.store.journal import journal_of_server, write_what_was_left
 from btm.store.meta import RequestedMeta, as_written
 from btm.store.migrations import migrate, version_of
@@ -119,6 +119,8 @@ class SqlStore:
     def _prepare(self, connection: Connection) -> None:
         if meta.is_stated(connection):
             migrate(connection, self.path)
+        elif self.path is not None:
+            keep_to_owner(self.path)
         t.metadata.create_all(connection)
         stated = meta.agree(connection, self._asked)
         with as_written(self.where):

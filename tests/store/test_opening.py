@@ -1,0 +1,189 @@
+"""How a database is opened: by whom it may be read, where its key is, what an old one becomes, and to read only."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import stat
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from core_kit import key, stored
+from test_sql import NOW, event
+
+from btm.errors import StoreError
+from btm.store import hash_key
+from btm.store.merging import made_whole
+from btm.store.sql import SqlStore
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def stated(path: Path) -> dict[str, str]:
+    with closing(sqlite3.connect(path)) as connection:
+        return dict(connection.execute("SELECT key, value FROM btm_meta").fetchall())
+
+
+def test_a_new_database_and_all_beside_it_are_for_its_owner_alone(tmp_path: Path) -> None:
+    store = SqlStore(tmp_path / "btm.db")
+    store.write([event(1)])
+    found = {path.name: mode(path) for path in tmp_path.iterdir()}
+    assert set(found) >= {"btm.db", "btm.db-wal", "btm.db.key"}
+    assert set(found.values()) == {0o600}
+    store.close()
+
+
+def test_the_hash_key_is_not_in_the_database(tmp_path: Path) -> None:
+    store = SqlStore(tmp_path / "btm.db")
+    secret = store.load(NOW).hash_key
+    store.close()
+    assert secret.hex() == (tmp_path / "btm.db.key").read_text()
+    assert secret not in (tmp_path / "btm.db").read_bytes()
+    assert secret.hex() not in str(stated(tmp_path / "btm.db"))
+
+
+def test_a_key_from_the_environment_is_written_nowhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(hash_key.VARIABLE, "correct horse battery staple")
+    one, two = (SqlStore(tmp_path / "btm.db") for _ in range(2))
+    assert one.load(NOW).hash_key == two.load(NOW).hash_key != b""
+    assert not (tmp_path / "btm.db.key").exists()
+
+
+def test_who_lacks_the_environments_key_is_told_and_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv(hash_key.VARIABLE, "correct horse battery staple")
+    SqlStore(tmp_path / "btm.db").close()
+    monkeypatch.delenv(hash_key.VARIABLE)
+    with caplog.at_level(logging.WARNING, "btm"):
+        assert SqlStore(tmp_path / "btm.db").load(NOW).hash_key
+    assert hash_key.VARIABLE in caplog.text
+    assert not (tmp_path / "btm.db.key").exists()
+
+
+def test_a_lost_key_is_replaced_once_and_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    SqlStore(tmp_path / "btm.db").close()
+    (tmp_path / "btm.db.key").unlink()
+    with caplog.at_level(logging.WARNING, "btm"):
+        first = SqlStore(tmp_path / "btm.db").load(NOW).hash_key
+        assert SqlStore(tmp_path / "btm.db").load(NOW).hash_key == first
+    assert caplog.text.count("another hash key") == 1
+
+
+@pytest.mark.parametrize("content", ["", "no key", "é"])
+def test_a_damaged_key_is_a_store_error_with_its_cure(content: str, tmp_path: Path) -> None:
+    SqlStore(tmp_path / "btm.db").close()
+    (tmp_path / "btm.db.key").write_text(content)
+    with pytest.raises(StoreError, match=r"btm\.db\.key"):
+        SqlStore(tmp_path / "btm.db")
+
+
+def as_of_version_1(path: Path, secret: bytes) -> None:
+    """Turn a database into what btm 0.1 left."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("DROP TABLE intents")
+        connection.execute("DROP INDEX attempts_by_key")
+        connection.execute("DELETE FROM btm_meta WHERE key LIKE 'hash_key%'")
+        connection.execute("INSERT INTO btm_meta VALUES ('hash_key', ?)", (secret.hex(),))
+        connection.execute("UPDATE btm_meta SET value = '1' WHERE key = 'schema_version'")
+    path.with_name(f"{path.name}.key").unlink()
+    path.chmod(0o644)
+
+
+def test_an_older_database_is_brought_along_and_its_key_leaves_it(tmp_path: Path) -> None:
+    path, secret = tmp_path / "btm.db", b"sixteen bytes it"
+    old = SqlStore(path)
+    old.write([event(1)])
+    old.close()
+    as_of_version_1(path, secret)
+    store = SqlStore(path)
+    assert stored(store).keys() == {key("get_order", "timeout", "retry")}
+    assert store.load(NOW).hash_key == secret
+    store.write([event(2)])
+    store.close()
+    assert stated(path)["schema_version"] == "2"
+    assert "hash_key" not in stated(path)
+    assert secret.hex().encode() not in path.read_bytes()
+    assert mode(path) == mode(tmp_path / "btm.db.key") == 0o600
+    with closing(sqlite3.connect(path)) as connection:
+        names = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
+    assert {"intents", "attempts_by_key", "intents_by_wish"} <= names
+
+
+def test_an_older_database_is_read_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "btm.db"
+    old = SqlStore(path)
+    old.write([event(1)])
+    old.close()
+    as_of_version_1(path, b"sixteen bytes it")
+    store = SqlStore(path, read_only=True)
+    assert len(stored(store)) == 1
+    store.close()
+    assert stated(path)["schema_version"] == "1"
+
+
+def test_reading_waits_for_no_writer_and_keeps_none_waiting(tmp_path: Path) -> None:
+    path = tmp_path / "btm.db"
+    writer = SqlStore(path)
+    writer.write([event(1)])
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        reader = SqlStore(path, read_only=True)
+        assert len(stored(reader)) == 1
+        assert SqlStore(path).load(NOW).evidence, "a memory opens, too"
+        other.execute("ROLLBACK")
+    with reader._database.reading() as connection:
+        connection.exec_driver_sql("SELECT * FROM calls").all()
+        assert writer.write([event(2)]) == []
+
+
+def test_what_is_opened_to_read_is_neither_made_nor_changed(tmp_path: Path) -> None:
+    path = tmp_path / "btm.db"
+    with pytest.raises(StoreError):
+        SqlStore(path, read_only=True)
+    assert list(tmp_path.iterdir()) == []
+    SqlStore(path).close()
+    with pytest.raises(StoreError, match="opened to read"):
+        SqlStore(path, read_only=True).write([event(1)])
+
+
+def test_a_database_in_a_folder_that_cannot_be_written_can_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "what? 100%.db"
+    store = SqlStore(path)
+    store.write([event(1)])
+    store.close()
+    monkeypatch.setattr("os.access", lambda *_: False)  # as it is for others than root
+    assert len(stored(SqlStore(path, read_only=True))) == 1
+    assert {p.name for p in tmp_path.iterdir()} == {path.name, f"{path.name}.key"}
+
+
+def test_a_merge_that_ends_half_way_leaves_no_file(tmp_path: Path) -> None:
+    def half_way() -> None:
+        with made_whole(str(tmp_path / "all.db")) as place:
+            SqlStore(place).close()
+            assert not (tmp_path / "all.db").exists()
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        half_way()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_merge_replaces_no_file_that_came_meanwhile(tmp_path: Path) -> None:
+    output = tmp_path / "all.db"
+
+    def meanwhile() -> None:
+        with made_whole(str(output)) as place:
+            SqlStore(place).close()
+            output.write_text("somebody else's")
+
+    with pytest.raises(StoreError, match="exists"):
+        meanwhile()
+    assert output.read_text() == "somebody else's"
