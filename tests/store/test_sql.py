@@ -41,7 +41,7 @@ from btm.model import (
     Outcome,
     ToolCall,
 )
-from btm.store import CallEvent, IncidentEvent, additions, troubles
+from btm.store import CallEvent, IncidentEvent, additions, meta, troubles
 from btm.store.merging import merge_into
 from btm.store.meta import DEFAULT_HALF_LIFE_S
 from btm.store.rows import name
@@ -60,19 +60,31 @@ def where(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str | Path
     elif not POSTGRES:
         pytest.skip("BTM_TEST_POSTGRES names no PostgreSQL database")
     else:
-        _drop_tables(POSTGRES)
-        yield POSTGRES
-        _drop_tables(POSTGRES)
+        with postgres_schema() as url:
+            yield url
 
 
-def _drop_tables(url: str) -> None:
-    from sqlalchemy import create_engine
+@contextmanager
+def postgres_schema() -> Iterator[str]:
+    """An empty schema of the scratch database for this test process alone: tests run in several at once."""
+    from sqlalchemy import create_engine, make_url, text
 
-    from btm.store.schema import metadata
+    schema = f"btm_{os.getpid()}"
+    engine = create_engine(POSTGRES)
+    anew = (f"DROP SCHEMA IF EXISTS {schema} CASCADE", f"CREATE SCHEMA {schema}")
 
-    engine = create_engine(url)
-    metadata.drop_all(engine)
-    engine.dispose()
+    def run(*statements: str) -> None:
+        with engine.begin() as connection:
+            for statement in statements:
+                connection.execute(text(statement))
+
+    run(*anew)
+    own = make_url(POSTGRES).update_query_dict({"options": f"-csearch_path={schema}"})
+    try:
+        yield own.render_as_string(hide_password=False)
+    finally:
+        run(anew[0])
+        engine.dispose()
 
 
 @pytest.fixture
@@ -778,3 +790,80 @@ def test_an_incident_names_the_call_that_opened_it_also_when_a_later_one_failed_
     again = replace(opened, call=replace(opened.call, call_id="c7"))
     store.write([IncidentEvent((again,)), IncidentEvent((opened,))])
     assert [row["call_id"] for row in store.log("incidents")] == ["i0"]
+
+
+# -- several writers at once -----------------------------------------------------------------------------------------
+
+
+def _at_once(*work: Any) -> list[BaseException]:
+    """Run functions in threads of their own that begin together; return what they raised."""
+    raised: list[BaseException] = []
+    together = threading.Barrier(len(work))
+
+    def run(one: Any) -> None:
+        try:
+            together.wait(10.0)
+            one()
+        except BaseException as error:  # noqa: BLE001 - the test asks for none
+            raised.append(error)
+
+    threads = [threading.Thread(target=run, args=(one,)) for one in work]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return raised
+
+
+def test_writers_whose_batches_hold_the_same_keys_in_other_orders_do_not_block_each_other(
+    where: str | Path | None,
+) -> None:
+    if where is None:
+        pytest.skip("a database in memory belongs to one process")
+    tools = [f"tool_{n}" for n in range(40)]
+
+    def writing(who: str, order: list[str]) -> Any:
+        store = SqlStore(where, half_life_s=math.inf, now=NOW)
+
+        def write() -> None:
+            for n in range(15):
+                store.write([event(f"{who}-{n}-{tool}", tool=tool) for tool in order])
+            store.close()
+
+        return write
+
+    writers = [writing(f"w{n}", tools if n % 2 else tools[::-1]) for n in range(4)]
+    assert _at_once(*writers) == []
+    store = SqlStore(where, now=NOW)
+    assert set(stored(store).values()) == {(60.0, 0.0)}
+    store.close()
+
+
+def test_a_landmark_that_is_moved_while_another_writer_adds_inflates_nothing(
+    where: str | Path | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if where is None:
+        pytest.skip("a database in memory belongs to one process")
+    half_life = 3_600.0
+    later = NOW + 201 * half_life
+    slow, quick = (SqlStore(where, half_life_s=half_life, now=NOW) for _ in range(2))
+    slow.write([event(1)])
+    read, decay_of = threading.Event(), meta.current_decay
+
+    def then_wait(connection: Any, now: float | None = None) -> Decay:
+        decay = decay_of(connection, now)
+        if threading.current_thread().name == "slow":
+            read.set()
+            time.sleep(0.3)
+        return decay
+
+    monkeypatch.setattr(meta, "current_decay", then_wait)
+    first = threading.Thread(target=slow.write, args=([event(2, at=later - 1.5 * half_life)],), name="slow")
+    first.start()
+    assert read.wait(10.0)
+    quick.write([event(3, at=later)])
+    first.join()
+    ((_, successes, _),) = quick.evidence()
+    assert successes * quick.decay.scale(later) == pytest.approx(1.0 + 2**-1.5)
+    slow.close()
+    quick.close()
