@@ -72,6 +72,7 @@ class ToolMemory:
     ) -> None:
         options = options or MemoryOptions()
         self.mode = options.mode
+        self.budget_tokens = options.budget_tokens
         self.fallback_map = fallback_map
         self.policies = policies
         self._sleep, self._asleep = options.sleep, options.asleep

@@ -34,6 +34,8 @@ from btm.adapters.outline import asked_since_request, request
 from btm.adapters.place import LoopPosition
 from btm.adapters.wording import (
     BRIDGE,
+    disarmed,
+    done_text,
     error_text,
     late_text,
     note,
@@ -43,6 +45,7 @@ from btm.adapters.wording import (
 )
 from btm.memory import ToolMemory
 from btm.model import ToolCall
+from btm.planning.context import STANDING_RULES, estimate_tokens
 from btm.runtime.drivers import Handled, Reply
 from btm.runtime.timeouts import Limits, Timeouts, in_own_thread
 from btm.support.call_ids import Turn
@@ -132,7 +135,9 @@ class ChatLoop:
         if answered and self.budget is not None:
             spent = self.budget.spent_by(self._asked_before, self.memory.fallback_map.cost)
             lines.append(spent.line())
-        said = note(self._notes.contexts(self.conversation, answered), request(entries), lines)
+        room = self.memory.budget_tokens - estimate_tokens(STANDING_RULES)
+        told = self._notes.contexts(self.conversation, answered)
+        said = note(told, request(entries), lines, budget=room)
         made = chat.with_rules(made)
         if not said:
             return made
@@ -255,7 +260,9 @@ class ChatLoop:
             return asked.result(refusal_text(handled), call_id)
         if handled.error is not None:
             return asked.result(error_text(handled.error, handled.call.arguments), call_id)
-        return asked.result(result_text(handled.result), call_id)
+        done = done_text(handled)
+        text = result_text(handled.result)
+        return asked.result(f"{disarmed(text)}\n\n{done}" if done else text, call_id)
 
     # -- the end ------------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 
 from btm.adapters.outline import AnsweredCall
+from btm.planning.plan import RecoveryContext
 from btm.runtime.drivers import Handled
 
 _MAX_CONTEXTS = 4_096
@@ -18,7 +19,7 @@ class Notes:
     """Recovery contexts by call, and late answers by conversation, until they are told to the model."""
 
     def __init__(self) -> None:
-        self._contexts: OrderedDict[tuple[str, str], tuple[str, str]] = OrderedDict()
+        self._contexts: OrderedDict[tuple[str, str], tuple[str, RecoveryContext]] = OrderedDict()
         self._late: OrderedDict[str, list[str]] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -39,12 +40,12 @@ class Notes:
             if handled.context is None:
                 self._contexts.pop(key, None)
                 return
-            self._contexts[key] = turn, handled.context.text
+            self._contexts[key] = turn, handled.context
             self._contexts.move_to_end(key)
             if len(self._contexts) > _MAX_CONTEXTS:
                 self._contexts.popitem(last=False)
 
-    def contexts(self, conversation: str, answers: Iterable[AnsweredCall]) -> list[str]:
+    def contexts(self, conversation: str, answers: Iterable[AnsweredCall]) -> list[RecoveryContext]:
         """Return the contexts of these calls, in their order. They stay: a model's turn may be run again."""
         with self._lock:
             found = [(answer.turn, self._contexts.get((conversation, answer.call_id))) for answer in answers]

@@ -14,15 +14,16 @@ import orjson
 
 from btm.classify.reading import attribute
 from btm.model import Action, ChoiceEnum
-from btm.planning.context import call_text, instruction, quoted
+from btm.planning.context import DEFAULT_BUDGET, call_text, estimate_tokens, instruction, quoted, within
+from btm.planning.plan import RecoveryContext
 from btm.runtime.drivers import Handled
 from btm.support.readable import shown
 from btm.support.untrusted import bounded_json, cut, harmless, text_of, tool_name
 
 MAX_CONTEXTS = 4
-"""Recovery contexts in one note, at most: of more parallel failures the latest are told."""
+"""Recovery contexts in one note, at most: of more parallel failures the first are told."""
 
-_REQUEST_LIMIT = 1_500
+_REQUEST_LIMIT = 240
 _ERROR_LIMIT = 4_000
 _PAGE_LIMIT = 8_000
 _SAY_LIMIT = 600
@@ -31,9 +32,9 @@ _RESULT_LIMIT = 1_000_000
 _OUR_TAG = re.compile(r"<(?=\s*/?\s*recovery\b)", re.IGNORECASE)
 
 _CALL = 'Make the call that stands after "next:" above now.'
+_CALLS = 'Make the calls that stand after "next:" above now, in this order.'
+_REST = 'Then do what the other "next:" says.'
 _NO_CALL = 'Do what stands after "next:" above now.'
-# The one instruction that is no call, in any of the formats (btm.planning.context.instruction for ABANDON).
-_STOPS = re.compile(r'next(?:: |\*\*: |":\[")stop calling ')
 
 LOST = (
     "No result of this call was recorded: the run ended before it came. If it changes something it may have "
@@ -61,33 +62,77 @@ class Placement(ChoiceEnum):
     SYSTEM = "system"  # at the end of the system message; costs the provider's prompt cache
 
 
-def note(contexts: Sequence[str], request: str, lines: Iterable[str] = ()) -> str:
-    """Return the note's text, or ``""`` when there is nothing to say. ``lines`` are further lines of ours."""
-    told = list(dict.fromkeys(context for context in contexts if context))
-    parts = told[-MAX_CONTEXTS:]
-    if len(told) > MAX_CONTEXTS:
-        parts.append(f"{len(told) - MAX_CONTEXTS} more calls failed; see their results.")
-    extra = [line for line in lines if line]
-    if extra:
-        parts.append("\n".join(extra))
-    if not parts:
-        return ""
-    if told or request:
-        parts.append(closing(told, request))
-    return "\n\n".join(parts)
+def note(
+    contexts: Sequence[RecoveryContext],
+    request: str,
+    lines: Iterable[str] = (),
+    *,
+    budget: int = DEFAULT_BUDGET,
+) -> str:
+    """Return the note's text, or ``""`` when there is nothing to say. ``lines`` are further lines of ours.
+
+    What was asked for in one turn and failed is told together: in the order in which it is to be done, in one budget,
+    with one ending. What does not fit is left out from the bottom of each context, the last one's first.
+    """
+    extra = "\n".join(line for line in lines if line)
+    told = _in_order(contexts)
+    if not told:
+        return f"{extra}\n\n{closing((), request)}" if extra and request else extra
+    end = closing(told, request)
+    kept = fitted(told, budget - estimate_tokens(end) - estimate_tokens(extra))
+    parts = [context.text for context in kept]
+    if len(told) > len(kept):
+        parts.append(f"{len(told) - len(kept)} more calls failed; see their results.")
+    return "\n\n".join([*parts, *([extra] if extra else []), closing(kept, request)])
 
 
-def closing(contexts: Sequence[str], request: str) -> str:
+def fitted(contexts: Sequence[RecoveryContext], room: int) -> list[RecoveryContext]:
+    """Return contexts that take ``room`` tokens together: the first ones whole, the others as short as need be.
+
+    One stays in any case; what a context says to do is never cut.
+    """
+    kept = [within(context, 0) for context in contexts[:MAX_CONTEXTS]]
+    while len(kept) > 1 and sum(context.tokens for context in kept) > room:
+        del kept[-1]
+    spare = room - sum(context.tokens for context in kept)
+    for place, (short, whole) in enumerate(zip(kept, contexts, strict=False)):
+        kept[place] = within(whole, short.tokens + max(spare, 0))
+        spare -= kept[place].tokens - short.tokens
+    return kept
+
+
+def _in_order(contexts: Iterable[RecoveryContext]) -> list[RecoveryContext]:
+    """Return contexts that say different things: checks first, then calls, then a human, then what is to be stopped."""
+    different = {context.text: context for context in contexts}.values()
+    return sorted(different, key=_turn)
+
+
+def _turn(context: RecoveryContext) -> int:
+    first = context.plan.first
+    if first is None or first.action is Action.ABANDON:
+        return 4
+    if first.action is Action.ESCALATE:
+        return 3
+    return 0 if first.action is Action.VERIFY else 1
+
+
+def closing(contexts: Sequence[RecoveryContext], request: str) -> str:
     """Return what a note ends with: the user's request, then what to do now.
 
     The instruction stands last. On the tasks it was tuned on, a 1.5B model at times repeated a note's last line, the
     request, instead of following the note, and answered "do this" with a sentence where "make the call" got a call.
     On 12 tasks kept apart the two endings differed on two (12 and 10 solved): no proof that this one is better.
+    Where all that is left is to stop, the request is not put to the model again.
     """
     asked = cut(request, _REQUEST_LIMIT)
     if not contexts:
         return f"Continue with: {asked}"
-    last = _NO_CALL if all(_STOPS.search(context) for context in contexts) else _CALL
+    calls = sum(_turn(context) < 4 for context in contexts)
+    if not calls:
+        return _NO_CALL
+    last = _CALL if calls == 1 else _CALLS
+    if calls < len(contexts):
+        last = f"{last} {_REST}"
     return f"The request is still: {asked}\n\n{last}" if asked else last
 
 
@@ -144,6 +189,11 @@ def _disarmed_block(block: Any) -> Any:
 def longer(content: Any, text: str) -> Any:
     """Return a message's content with ``text`` at its end; content blocks stay blocks."""
     return [*content, {"type": "text", "text": text}] if isinstance(content, list) else f"{content}\n\n{text}"
+
+
+def done_text(handled: Handled) -> str:
+    """Return the line that stands with an answer that btm brought about itself, ``""`` where it did nothing."""
+    return f"[tool layer: {handled.done}]" if handled.done else ""
 
 
 def refusal_text(handled: Handled) -> str:

@@ -56,7 +56,10 @@ def unwrap(result: Any) -> ToolResult:
 
 def is_printed_failure(text: str) -> bool:
     """Whether a text is the ``repr`` of an MCP result that is flagged as an error, of either generation of the SDK."""
-    return text.startswith("meta=") and _PRINTED_FLAG.search(text, max(0, len(text) - 80)) is not None
+    return (
+        text.startswith(("meta=", "content=["))
+        and _PRINTED_FLAG.search(text, max(0, len(text) - 80)) is not None
+    )
 
 
 def unwrapped(structured: Any) -> Any:

@@ -70,8 +70,13 @@ class RecoveryPlan:
 
 @dataclass(frozen=True, slots=True)
 class RecoveryContext:
-    """A plan as text for a model, and its size in (estimated) tokens."""
+    """A plan as text for a model, and its size in (estimated) tokens.
+
+    ``form`` and ``remarks`` are what it was written with: :func:`btm.planning.context.within` writes it again, shorter.
+    """
 
     text: str
     tokens: int
     plan: RecoveryPlan
+    form: str = "tagged"
+    remarks: tuple[tuple[str, str], ...] = ()

@@ -104,7 +104,7 @@ def _enter(name: str, closes: bool, tag: str, hidden: list[str]) -> None:
 
 def _of_printed_result(text: str) -> str:
     """Return the texts of an MCP result that a framework has turned into its ``repr``; another text as it is."""
-    if not text.startswith("meta="):
+    if not text.startswith(("meta=", "content=[")):
         return text
     found = [_literal(quoted[0]) for quoted in _PRINTED_TEXT.finditer(text)]
     return "\n".join(words for words in found if words) or text

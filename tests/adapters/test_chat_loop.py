@@ -130,7 +130,9 @@ def test_in_act_mode_another_function_stands_in() -> None:
     loop = ChatLoop(memory, TOOLS)
     loop.run(asked(("find_user", {"email": "a"}, "c1"))["tool_calls"])
     [made] = loop.run(asked(("get_order", {"order_id": "o1"}, "c2"))["tool_calls"])
-    assert json.loads(made["content"]) == ORDER
+    answer, line = made["content"].split("\n\n")
+    assert json.loads(answer) == ORDER
+    assert line == "[tool layer: served by list_orders in place of get_order after an auth error]"
 
 
 def test_guard_mode_refuses_and_keeps_the_budget() -> None:

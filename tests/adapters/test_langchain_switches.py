@@ -60,7 +60,9 @@ def test_a_substitute_answers_under_the_called_name_and_says_who_it_was() -> Non
         return [ORDER]
 
     message, model, memory = served(list_orders)
-    assert message.content == '{"order_id":"o1","status":"shipped"}'
+    answer, line = message.text.split("\n\n")
+    assert answer == '{"order_id":"o1","status":"shipped"}'
+    assert line == "[tool layer: served by list_orders in place of get_order after an auth error]"
     assert (message.name, message.tool_call_id, message.status) == ("get_order", "c2", "success")
     assert message.response_metadata["btm"] == {"served_by": "list_orders", "moves": ["switch list_orders"]}
     assert "<recovery tool" not in str(model.requests)
@@ -106,7 +108,7 @@ def test_a_substitute_that_answers_with_a_command_updates_the_state() -> None:
 
     plain_map = MAP.replace("pick: \"result | selectattr('order_id', 'eq', call.order_id) | first\"", "")
     message, _, _ = served(list_orders, plain_map)
-    assert (message.content, message.name) == ("two orders", "get_order")
+    assert (message.text.partition("\n\n")[0], message.name) == ("two orders", "get_order")
     assert message.response_metadata["btm"]["served_by"] == "list_orders"
 
 
@@ -149,7 +151,8 @@ def test_a_retry_keeps_what_was_injected_and_the_models_id() -> None:
 
     message, _, _ = served(other, failing=get_order)
     assert ids == ["c2", "c2"]
-    assert (message.content, message.response_metadata["btm"]["moves"]) == ("fine", ["retry get_order"])
+    assert message.content == "fine\n\n[tool layer: after a timeout, 1 retry]"
+    assert message.response_metadata["btm"]["moves"] == ["retry get_order"]
 
 
 def test_an_ambiguous_write_is_verified_and_not_repeated() -> None:

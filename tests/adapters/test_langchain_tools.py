@@ -367,7 +367,9 @@ def test_in_act_mode_another_tool_stands_in_under_the_called_name() -> None:
         user, order, _ = wrap_tools([find_user, denied(), list_orders], memory)
         user.invoke(call("find_user", "c1", email="a"))
         message = order.invoke(call("get_order", "c2", order_id="o1"))
-    assert message.content == '{"order_id":"o1","user_id":"u1"}'
+    answer, line = message.text.split("\n\n")
+    assert answer == '{"order_id":"o1","user_id":"u1"}'
+    assert line == "[tool layer: served by list_orders in place of get_order after an auth error]"
     assert (message.name, message.tool_call_id, message.status) == ("get_order", "c2", "success")
     assert message.response_metadata["btm"] == {"served_by": "list_orders", "moves": ["switch list_orders"]}
     assert learned(memory) == [("get_order", "auth_error", "switch", "list_orders", 1, 1, 1)]
@@ -388,7 +390,10 @@ def test_a_retry_reaches_the_tool_again_and_gives_its_own_message() -> None:
     seen = Seen()
     [wrapped] = wrap_tools([get_order], memory)
     message = wrapped.invoke(call(order_id="1"), config={"callbacks": [seen], "run_id": None})
-    assert (message.content, message.name) == ("fine", "get_order")
+    assert (message.content, message.name) == (
+        "fine\n\n[tool layer: after a timeout, 1 retry]",
+        "get_order",
+    )
     assert message.response_metadata["btm"]["moves"] == ["retry get_order"]
     assert seen.events == ["start get_order []", "error", "start get_order []", "end"]
 

@@ -6,19 +6,19 @@ from btm.adapters.wording import closing, note
 from btm.fallback import Step
 from btm.model import Action, ErrorKind, Outcome, ToolCall
 from btm.planning.context import Format, render
-from btm.planning.plan import RecoveryPlan
+from btm.planning.plan import RecoveryContext, RecoveryPlan
 
 CALL = ToolCall("get_order", {"order_id": "o1"})
 
 
-def context(action: Action, form: Format = Format.TAGGED) -> str:
+def context(action: Action, form: Format = Format.TAGGED) -> RecoveryContext:
     plan = RecoveryPlan(
         incident_id="i",
         call=CALL,
         outcome=Outcome(ErrorKind.TIMEOUT),
         steps=(Step(action, "list_orders", arguments={}),),
     )
-    return render(plan, form=form).text
+    return render(plan, form=form)
 
 
 def test_a_note_ends_with_the_request_and_then_with_what_to_do_now() -> None:

@@ -11,9 +11,18 @@ from langchain_core.messages import AIMessage, AnyMessage, SystemMessage, ToolMe
 
 from btm.adapters.langchain import transcript
 from btm.adapters.langchain.run_context import conversation_of
-from btm.adapters.outline import asked_since_request
-from btm.adapters.wording import Placement, closing, error_text, note, unreadable_error, wants_bridge
+from btm.adapters.outline import AnsweredCall, asked_since_request
+from btm.adapters.wording import (
+    Placement,
+    closing,
+    error_text,
+    fitted,
+    note,
+    unreadable_error,
+    wants_bridge,
+)
 from btm.model import ToolCall
+from btm.planning.context import STANDING_RULES, estimate_tokens
 from btm.runtime.drivers import Handled
 from btm.support.failsafe import safely
 
@@ -71,23 +80,35 @@ class ModelTurn:
         if notes.empty and self._middleware.budget is None:
             return messages, system
         answered = transcript.last_answers(messages)
-        contexts = {i: notes.contexts(self._conversation, (i,)) for i in answered}
+        found = [(i, context) for i in answered for context in notes.contexts(self._conversation, (i,))]
         lines = [*notes.take_late(self._conversation), self._budget_line(messages) if answered else ""]
-        told = [context for found in contexts.values() for context in found]
+        told = [context for _, context in found]
         if not told and not any(lines):
             return messages, system
-        said = note(told, transcript.request(messages), lines)
+        request = transcript.request(messages)
         match self._middleware.placement:
             case Placement.USER_REMINDER:
+                said = note(told, request, lines, budget=self._room)
                 return transcript.with_reminder(messages, said, bridge=self._bridge()), system
             case Placement.TOOL_RESULT if answered:
-                contexts[answered[-1]] += [line for line in lines if line]
-                if told:
-                    contexts[answered[-1]].append(closing(told, transcript.request(messages)))
-                texts = {i: "\n\n".join(found) for i, found in contexts.items() if found}
-                return transcript.with_told_results(messages, texts), system
+                ends = [line for line in lines if line] + ([closing(told, request)] if told else [])
+                texts: dict[AnsweredCall, list[str]] = {}
+                room = self._room - sum(map(estimate_tokens, ends))
+                for (answer, _), context in zip(found, fitted(told, room), strict=False):
+                    texts.setdefault(answer, []).append(context.text)
+                texts.setdefault(answered[-1], []).extend(ends)
+                joined = {answer: "\n\n".join(parts) for answer, parts in texts.items() if parts}
+                return transcript.with_told_results(messages, joined), system
             case _:
-                return messages, transcript.longer_system(system, said)
+                return messages, transcript.longer_system(
+                    system, note(told, request, lines, budget=self._room)
+                )
+
+    @property
+    def _room(self) -> int:
+        """The tokens that a note may take: what the standing rules leave of the budget."""
+        middleware = self._middleware
+        return middleware.memory.budget_tokens - (estimate_tokens(STANDING_RULES) if middleware.rules else 0)
 
     def _budget_line(self, messages: Sequence[AnyMessage]) -> str:
         budget, memory = self._middleware.budget, self._middleware.memory

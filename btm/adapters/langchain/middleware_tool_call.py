@@ -54,7 +54,7 @@ class ToolStep(KitCall):
         return cls(
             kit=middleware,
             call=ToolCall(name, asked["args"], middleware.effect(name), conversation, own_id),
-            to=Address(name, call_id),
+            to=Address(name, call_id, direct=getattr(request.tool, "return_direct", False) is True),
             task=task,
             turn=turn if turn.name else Turn(task),
             middleware=middleware,

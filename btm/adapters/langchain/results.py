@@ -96,10 +96,14 @@ class Exchange:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Address:
-    """Whose result it is: the name the model called, and the id it gave the call (None: called by hand)."""
+    """Whose result it is: the name the model called, and the id it gave the call (None: called by hand).
+
+    ``direct``: it goes to the user as it is.
+    """
 
     tool: str
     call_id: str | None
+    direct: bool = False
 
 
 def answer(

@@ -10,7 +10,7 @@ from btm.adapters.langchain.exception_origin import PassedOn
 from btm.adapters.langchain.results import Address, Exchange, answer, view
 from btm.adapters.langchain.run_context import enter, leave
 from btm.adapters.notes import Notes
-from btm.adapters.wording import error_text, late_text, result_text
+from btm.adapters.wording import done_text, error_text, late_text, result_text
 from btm.memory import ToolMemory
 from btm.model import Effect, ToolCall
 from btm.runtime.drivers import AsyncInvoker, Handled, Invoker, Reply
@@ -82,7 +82,9 @@ class KitCall:
         if handled.outcome.ok and len(handled.trail) == 1:
             return self.exchange.original(handled)
         raises = self.kit.raises or not self.kit.memory.mode.advises
-        return answer(handled, self.exchange, self.to, raises=raises, tell=self.tell(handled))
+        # What goes to the user as it is, and a value that no model asked for, stay free of our words.
+        done = "" if self.to.direct or self.to.call_id is None else done_text(handled)
+        return answer(handled, self.exchange, self.to, raises=raises, tell=(done, *self.tell(handled)))
 
     def note(self, handled: Handled) -> None:
         """Keep what the adapter has to remember of an answer."""

@@ -79,7 +79,7 @@ class Visit(KitCall):
         return cls(
             kit=binding,
             call=call,
-            to=Address(tool.name, call_id),
+            to=Address(tool.name, call_id, direct=tool.return_direct),
             task=task,
             turn=Turn(task),
             tool=tool,

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from fake_openai import FakeServer, working
 
-from btm.adapters.wording import closing
 from btm.errors import EvaluationError
 from btm.fallback import FallbackMap
 from btm.lab.chat.agents import MAX_TURNS, SYSTEM_PROMPT, connect
@@ -75,7 +74,9 @@ def test_the_reminder_stands_last_in_the_users_role_and_ends_with_what_to_do_for
     messages = request_after_an_error("user_reminder")
     assert [m["role"] for m in messages] == ["system", "user", "assistant", "tool", "user"]
     assert messages[-1]["content"].startswith("<recovery")
-    assert messages[-1]["content"].endswith(closing(["a context"], TASKS[0].request))
+    assert messages[-1]["content"].endswith(
+        f'The request is still: {TASKS[0].request}\n\nMake the call that stands after "next:" above now.'
+    )
     assert "<recovery tool=" not in str(messages[:-1])
 
 
