@@ -81,7 +81,7 @@ def test_wrapped_tools_inside_the_middleware_of_the_same_memory_are_handled_once
     model = ScriptedModel(script=[calls(("get_order", {"order_id": "o1"}, "c1")), DONE])
     made = create_agent(model, wrap_tools([get_order], memory), middleware=[BTMMiddleware(memory)])
     answer = made.invoke(ASK)
-    assert answer["messages"][2].content == "fine"
+    assert answer["messages"][2].content == "fine\n\n[tool layer: after a timeout, 2 retries]"
     assert len(tries) == 3
     assert learned(memory) == [
         ("get_order", "timeout", "retry", "", 1, 0, 1),
