@@ -108,7 +108,8 @@ def test_calls_of_act_mode_are_told_apart_turn_by_turn() -> None:
     memory = memory_of("act")
     made, _ = agent(memory, [flaky(False, True, False, True)], script("0", "0"))
     answer = made.invoke(ASK, THREAD)
-    assert [m.text for m in answer["messages"] if isinstance(m, ToolMessage)] == ["fine", "fine"]
+    results = [m.text for m in answer["messages"] if isinstance(m, ToolMessage)]
+    assert results == ["fine\n\n[tool layer: after a timeout, 1 retry]"] * 2
     assert learned(memory) == [(*RETRY, 2, 2)]
     assert len(logged(memory)) == 4
 
