@@ -440,7 +440,7 @@ class ToolMemory:
         return self._writer.flush()
 
     def close(self) -> None:
-        """End all conversations, write what is left, and let go of the database."""
+        """End all conversations, write what is left, and close the database."""
         self._ledger.end_all()
         self._hooks.deliver()
         self._writer.close()

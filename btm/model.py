@@ -295,5 +295,5 @@ class Incident:
 
     @property
     def uncertain_write(self) -> bool:
-        """Whether the failed call is a write that may have happened, and nobody has found out yet."""
+        """Whether the failed call is a write that may have happened, and no verify has settled that."""
         return self.outcome.ambiguous and self.happened is None

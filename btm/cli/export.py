@@ -128,7 +128,9 @@ def _replacing(path: str) -> Iterator[BinaryIO]:
     try:
         file = begun.open("wb")
     except OSError as problem:
-        raise OSError(problem.errno, problem.strerror, path) from problem  # nobody asked for the other name
+        raise OSError(
+            problem.errno, problem.strerror, path
+        ) from problem  # the user did not ask for the other name
     try:
         with file:
             yield file

@@ -41,7 +41,7 @@ class _Console(Console):
 
     def on_broken_pipe(self) -> None:
         # rich's own answer is exit code 1, which says that a check found something
-        raise BrokenPipeError(errno.EPIPE, "nobody reads the output")
+        raise BrokenPipeError(errno.EPIPE, "the reader of the output is gone")
 
 
 def _shows(character: str) -> bool:

@@ -246,7 +246,7 @@ def _texts(path: NodePath, value: Any) -> Iterator[tuple[NodePath, str]]:
 
 
 def _fields_of(model: MapFile) -> frozenset[str]:
-    """Every field that the map says somebody takes or returns."""
+    """Every field that the map says a tool takes or returns."""
     paths: set[str] = set()
     for entry in model.tools.values():
         paths.update(entry.argument_names, entry.returns)

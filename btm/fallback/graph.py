@@ -55,7 +55,7 @@ class Way:
         )
 
     def makes_needless(self, other: Way) -> bool:
-        """Whether whoever has this way gains nothing from the other one, which goes to the same end."""
+        """Whether this way makes the other one, which goes to the same end, needless."""
         return (
             self.hops[-1] == other.hops[-1]
             and self.coverage >= other.coverage

@@ -240,7 +240,7 @@ class _EpisodeRun:
         return None
 
     def _do(self, work: _CurrentStep, move: _StepState, said: Instruction) -> _StepState | None:
-        """Do what one line says, or None: an argument that nobody knows is not made up."""
+        """Do what one line says, or None: an unknown argument is not made up."""
         tool = said.tool or work.step.tool
         mine = work.arguments if tool == work.step.tool else {}
         if said.action is Action.RETRY and mine:

@@ -66,7 +66,7 @@ class ScriptStep:
     """One gold call, and where the agent gets what it needs for it.
 
     ``sources`` gives every leaf of ``arguments`` (by its path in them) the place its value comes from. ``requires``
-    are further places that must show their value before the step is taken: nobody cancels an order without having
+    are further places that must show their value before the step is taken: no order is cancelled without having
     seen that it is pending. ``evidence`` are (field, value) pairs that a look at the changed record shows once a
     write has happened and not before; it is empty for reads.
     """

@@ -141,7 +141,7 @@ class MemoryArm:
         return tuple(self._store.evidence())
 
     def close(self) -> None:
-        """Write what is left, and let go of the database."""
+        """Write what is left, and close the database."""
         self.memory.close()
 
 

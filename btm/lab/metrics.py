@@ -43,7 +43,7 @@ class Episode:
 
     @property
     def dropped(self) -> bool:
-        """Whether the task ended undone and nobody was told: neither solved nor handed to a human."""
+        """Whether the task ended neither solved nor handed to a human."""
         return not self.solved and not self.escalated
 
 

@@ -29,8 +29,8 @@ class HealingFaults:
     """Faults that a repeat heals.
 
     ``forced`` is a call that fails in any case, so that a scenario has a fault. ``checkable`` are writes of which
-    somebody can find out whether they happened; any other write meets only faults that strike before it happened
-    and say so, since nobody could recover from a doubt that cannot be resolved. In a ``world`` a repeat heals with
+    a read can tell whether they happened; any other write meets only faults that strike before it happened
+    and say so, since no agent could recover from a doubt that cannot be resolved. In a ``world`` a repeat heals with
     the tool's own chance, and a tool off the script may be no good as a stand-in.
     """
 

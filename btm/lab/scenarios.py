@@ -206,7 +206,7 @@ class Stage:
         shape = self.shapes.of(tool)
         steps = [n for n, step in enumerate(task.steps) if step.tool == tool]
         if shape.writes and kind in MAY_FOLLOW_THE_EFFECT:
-            # A blocked write leaves open whether it happened; where that cannot be checked, nobody may switch.
+            # A blocked write leaves open whether it happened; where that cannot be checked, switching is forbidden.
             return all(n in self.replay(task).checkable for n in steps)
         if kind not in RETURNED or kind is ErrorKind.MALFORMED:
             return kind in shape.kinds

@@ -28,7 +28,7 @@ from btm.model import Effect
 
 
 class UnboundError(EvaluationError):
-    """A gold call needs a value that nobody gave and nothing showed before it."""
+    """A gold call needs a value that neither the user gave nor a result showed before it."""
 
 
 @dataclass(frozen=True, slots=True)

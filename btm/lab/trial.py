@@ -20,7 +20,7 @@ _BARE = AgentSettings(follows=False)
 class Trial:
     """How the agent alone fared under a fault.
 
-    ``unharmed``: it did the task all the same, since nobody used what was wrong. ``acted``: it made a call that is
+    ``unharmed``: it did the task all the same, since what was wrong was not used. ``acted``: it made a call that is
     not on its script, so it carried a wrong value into one.
     """
 

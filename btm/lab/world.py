@@ -1,12 +1,12 @@
 """The heterogeneous profile: tools that differ, so that it pays to know them.
 
-In the uniform profile every failing call heals within the same number of repeats, so whoever repeats twice and
+In the uniform profile every failing call heals within the same number of repeats, so an agent that repeats twice and
 then switches is right, and nothing can be learned. Here each tool has a character of its own, drawn from the seed:
 
 * ``heals``: each (tool, kind of fault) has one of three characters. ``quick`` (four in ten) heals at each repeat with
   a chance of 0.75 to 0.95; ``slow`` (two in ten) at the first with 0.03 to 0.12 and at each later one as a quick one;
   ``stubborn`` (four in ten) at each with 0.01 to 0.05. A tool that nothing reliable can replace is quick instead of
-  stubborn: what nobody could recover from would say nothing about who recovers well.
+  stubborn: what no agent could recover from would not tell good agents from bad ones.
 * ``reliability``: the chance that a tool works at all as a stand-in for one call: 0.02 to 0.15 for nearly half of the
   tools, 0.92 to 1 for the others.
 * ``cost``: what a call costs, 0.7 to 1.4, evenly on a logarithmic scale. The fallback map is told, as an operator

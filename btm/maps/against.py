@@ -123,7 +123,7 @@ def _arguments(
 def _passed(
     path: NodePath, failed: ToolInfo, target: ToolInfo, target_entry: ToolEntry, kind: str, node: Node
 ) -> Iterator[Diagnostic]:
-    """Arguments that nobody wrote: by name where the map says what the tool takes, else those of the failed call."""
+    """Arguments that the map leaves out: by name where the map says what the tool takes, else those of the failed call."""
     place = tool_place(node, path)
     by_name = target_entry.takes is not None
     passed: list[str] = []

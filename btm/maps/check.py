@@ -1,4 +1,4 @@
-"""What is wrong with a map as a map: dead ends, single points of failure, ping-pong, writes nobody can verify."""
+"""What is wrong with a map as a map: dead ends, single points of failure, ping-pong, writes that cannot be verified."""
 
 from __future__ import annotations
 

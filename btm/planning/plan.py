@@ -33,7 +33,7 @@ class RecoveryPlan:
     """What to do about an incident: ranked steps, forbidden actions, and the sentences of the policies.
 
     ``steps`` are in the order in which they should be tried; a required step (verify) comes first. Escalating (or
-    giving up, where nobody can be asked) stands there last, and only when nothing is left that can be done without
+    giving up, where the map has no one to hand over to) stands there last, and only when nothing is left that can be done without
     something the agent would have to find. ``rejected`` are the steps that were weighed and left out: forbidden, or not
     worth their cost.
     """

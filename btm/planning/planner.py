@@ -94,7 +94,7 @@ class Planner:
         allowed = [step for _, step in sorted(ranked, key=lambda one: one[0], reverse=True)]
         last: tuple[Step, ...] = ()
         if not any(_is_complete(step) for step in allowed):
-            # What is left, if anything, needs something that perhaps nobody knows: then a human is next.
+            # What is left, if anything, needs an argument that may be unknown: then a human is next.
             last = (_last_resort(options),)
             verdicts = tuple(v for v in verdicts if Action.ESCALATE not in v.forbid)
         # By identity: steps hold arguments, which need not be comparable.

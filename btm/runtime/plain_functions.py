@@ -78,7 +78,7 @@ class WrappedFunctions:
     def __init__(self, memory: Caller, fallback_map: FallbackMap) -> None:
         self._memory = memory
         self._map = fallback_map
-        # None: several functions have the name, and nobody can say which one a map means.
+        # None: several functions have the name, so a map cannot mean one of them.
         self._by_name: dict[str, _WrappedFunction | None] = {}
         self.present: tuple[str, ...] = ()
         """The tools that can stand in for one that is awaited."""
@@ -212,7 +212,7 @@ class _Calls:
         return self._has_run(tool, await result if _is_awaitable(type(result)) else result)
 
     def _has_run(self, tool: str, result: Any) -> Any:
-        """Return a result, unless the function has yet to run: nobody knows what will come of it."""
+        """Return a result, unless the function has yet to run: then its outcome is unknown."""
         if not _runs_later(result):
             return result
         if tool == self._own.tool:
@@ -250,12 +250,12 @@ def _runs_later(result: object) -> bool:
 def _is_awaitable(kind: type) -> bool:
     try:
         return hasattr(kind, "__await__")
-    except Exception:  # noqa: BLE001 - a class of somebody else's making may raise when it is asked
+    except Exception:  # noqa: BLE001 - a foreign class may raise from its attributes
         return False
 
 
 def _drop(result: Any) -> None:
-    """Let go of what is not going to be run, so that nobody complains that it never was."""
+    """Close what will not run, so that Python does not warn that it never was awaited."""
     if isinstance(result, asyncio.Future):
         result.cancel()
     elif isinstance(result, CoroutineType | GeneratorType):

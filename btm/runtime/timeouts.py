@@ -1,7 +1,7 @@
 """Time limits for tools that may never answer, and what becomes of an answer that comes too late.
 
-A tool that is over its limit ends as a ``TimeoutError``. A read is let go of. A write is not stopped, because nobody
-can say how far it got: it goes on, and what it gives in the end is handed to ``late``.
+A tool that is over its limit ends as a ``TimeoutError``. A read is abandoned. A write cannot be stopped, because it
+may be half done: it goes on, and what it gives in the end is handed to ``late``.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class Limits:
     def _tell(self, tool: str, arguments: Mapping[str, Any], reply: Reply) -> None:
         try:
             self.late(tool, arguments, reply)
-        except Exception:  # noqa: BLE001 - nobody waits for this thread or callback any more
+        except Exception:  # noqa: BLE001 - the caller has gone on without this thread or callback
             _log.warning("noting a late answer of %s failed", tool, exc_info=True)
 
 
@@ -172,7 +172,7 @@ async def in_own_thread(function: Callable[..., Any], *args: Any, **kwargs: Any)
             result = call()
         except BaseException as raised:  # noqa: BLE001 - it is raised again where it is awaited
             error = raised
-        with contextlib.suppress(RuntimeError):  # the loop was closed: nobody waits any more
+        with contextlib.suppress(RuntimeError):  # the loop was closed: the caller is gone
             loop.call_soon_threadsafe(settle, result, error)
 
     threading.Thread(target=work, name="btm-awaited", daemon=True).start()

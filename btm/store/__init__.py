@@ -17,7 +17,7 @@ EvidenceRow = tuple[EvidenceKey, float, float]
 """A key with its summed weights of successes and failures."""
 
 SKEW_S = 300.0
-"""Seconds that two clocks may be apart before somebody is told."""
+"""Seconds that two clocks may be apart before a warning is logged."""
 
 ShapeRow = tuple[str, str, str, float]
 """A learned result shape: tool, JSON path, JSON type, and in how many answers it stood so."""
@@ -103,4 +103,4 @@ class Store(Protocol):
         """Forget what a tool's good results looked like."""
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close connections."""

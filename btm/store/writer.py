@@ -281,7 +281,7 @@ class _Queue:
             self._drop(unread, "their journal is damaged")
 
     def _disappoint(self, waiting: Collection[_Marker]) -> None:
-        """Let nobody wait for a store that fails."""
+        """Wake every waiter: the store fails."""
         with self._lock:
             told = [marker for marker in self._markers if marker in waiting]
             self._markers = [marker for marker in self._markers if marker not in waiting]

@@ -117,7 +117,7 @@ class _Walk:
             return self._of(value, depth)
         except _NotDataError:
             raise
-        except Exception:  # noqa: BLE001 - an object of somebody else's may raise anything when it is looked at
+        except Exception:  # noqa: BLE001 - a foreign object may raise anything from its attributes
             return self._itself(value)
 
     def _of(self, value: object, depth: int) -> Any:

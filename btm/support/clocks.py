@@ -1,4 +1,4 @@
-"""A clock that can be relied on: whatever the one that was given does, it says a time."""
+"""A reliable clock: it gives a time even when the one that it reads fails."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class SteadyClock:
         try:
             read = self._clock()
             now = float(read)
-        except Exception as error:  # noqa: BLE001 - a clock of somebody else's may raise anything
+        except Exception as error:  # noqa: BLE001 - a user's clock may raise anything
             return self._instead(f"raised {type(error).__name__}: {text_of(error, 200)}")
         if not -FARTHEST_S < now < FARTHEST_S:  # NaN is on no side
             return self._instead(f"gave {text_of(read, 50)}, and not epoch seconds")

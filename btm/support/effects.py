@@ -1,4 +1,4 @@
-"""What a tool does to the world, guessed from its name when nobody said."""
+"""What a tool does to the world, guessed from its name when it is not stated."""
 
 from __future__ import annotations
 

@@ -187,7 +187,7 @@ def _object_name(receiver: object) -> str:
     for name in _attribute_names(receiver):
         try:
             value = object.__getattribute__(receiver, name)
-        except Exception:  # noqa: BLE001, S112 - not set, or of somebody's own making
+        except Exception:  # noqa: BLE001, S112 - not set, or a property that raises
             continue
         if type(value) in _PLAIN:
             about[name] = repr(value[:_LONG_TEXT] if isinstance(value, str | bytes) else value)

@@ -39,7 +39,7 @@ def kept(owner: str, table: T, *, most: int) -> T:
 
 
 def follows_the_living(owner: str, table: S) -> S:
-    """Name a table that holds what is alive and lets go of it by itself, so that it is never reset; return it."""
+    """Name a table that forgets dead objects by itself, so that it is never reset; return it."""
     _KEPT.append(KeptTable(owner, table, None, lambda: None))
     return table
 

@@ -199,7 +199,7 @@ def _araising(error: Exception) -> AsyncInvoker:
 
 
 class Tries:
-    """Tells a retry further out, which sends a failed call again, from a run that was resumed or replayed.
+    """Tells a retry by an outer middleware, which sends a failed call again, from a run that was resumed or replayed.
 
     A retry sends the very runtime object that LangGraph made for the call; a resumed run gets a new one.
     """
@@ -214,7 +214,7 @@ class Tries:
         return known[1] if known is not None and known[0]() is runtime else 0
 
     def failed(self, conversation: str, call_id: str, runtime: Any) -> None:
-        """Note that a call failed and that whoever is further out may send it again."""
+        """Note that a call failed, so that a retry by an outer middleware is known as one."""
         with self._lock:
             tries = self.before(conversation, call_id, runtime) + 1
             self._failed[(conversation, call_id)] = (weakref.ref(runtime), tries)

@@ -49,7 +49,7 @@ class ToolStep(KitCall):
         task = task_of(config)
         turn = turn_of(messages_of(request.state), call_id)
         tries = middleware.tries.before(conversation, call_id, runtime)
-        # A retry further out sends the same call again: a try of its own. (A resumed run does not come here.)
+        # An outer retry sends the same call again: a try of its own. (A resumed run does not come here.)
         own_id = f"{call_id}~again{tries}" if tries else call_id
         return cls(
             kit=middleware,
@@ -148,7 +148,7 @@ class ToolStep(KitCall):
         )
 
     def note(self, handled: Handled) -> None:
-        """Keep the context for the model's next turn, and whether a retry further out may send the call again."""
+        """Keep the context for the model's next turn, and whether an outer retry may send the call again."""
         call_id = self.to.call_id or ""
         self.middleware.notes.keep(handled, call_id, self.turn.name)
         if not handled.outcome.ok:

@@ -31,7 +31,7 @@ def leave(mark: Handling) -> None:
 
 
 def handled_already(memory: ToolMemory, call_id: str | None, task: str = "") -> bool:
-    """Whether this call is being handled further out, by the middleware or by a wrapped tool.
+    """Whether the middleware or an outer wrapped tool is handling this call.
 
     A call with the same id in another task is none of it: an agent inside a tool numbers its calls as the outer one does.
     """

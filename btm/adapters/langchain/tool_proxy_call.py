@@ -48,7 +48,7 @@ class Visit(KitCall):
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Visit | None:
-        """Return the visit, or None when this call is being handled further out, or btm itself fails."""
+        """Return the visit, or None when an outer tool or the middleware handles this call, or btm itself fails."""
         call_id = kwargs.get("tool_call_id")
         task = safely(task_of, kwargs.get("config")) or ""
         if call_id is not None and handled_already(binding.memory, call_id, task):
@@ -124,7 +124,7 @@ class Visit(KitCall):
         return tool, {**arguments, **handed}, kwargs
 
     def tell(self, handled: Handled) -> tuple[str, ...]:
-        """Return the context and what came too late: nobody else tells the model."""
+        """Return the context and what came too late: this is the only place that tells the model."""
         if handled.context is None:
             return ()
         return (handled.context.text, *self.binding.notes.take_late(self.call.conversation))

@@ -73,7 +73,7 @@ def _entry(message: BaseMessage) -> OutlinedMessage:
             "assistant", calls=tuple(RequestedCall(i, name) for i, name in asked if i is not None)
         )
     if isinstance(message, HumanMessage):
-        # A summary of older messages wears the user's role, but is nobody's request.
+        # A summary of older messages has the user's role, but is no request of the user.
         is_summary = message.additional_kwargs.get("lc_source") == "summarization"
         return OutlinedMessage("assistant") if is_summary else OutlinedMessage("user", lambda: message.text)
     return OutlinedMessage("system")

@@ -54,7 +54,7 @@ SYSTEM_PROMPT = (
 
 Invoke = Callable[[str, Mapping[str, Any]], Any]
 
-# Nobody else will answer better: going on would turn a wrong address into a poor result.
+# No later call will answer better: going on would turn a wrong address into a poor result.
 _FATAL = (
     openai.AuthenticationError,
     openai.PermissionDeniedError,

@@ -2,7 +2,7 @@
 
 Each function takes a clean JSON value and returns a changed copy, or None when this result offers nothing to change
 (then no fault is injected). ``used`` are the places that the task at hand depends on: a fault aims at them where
-it can, since a wrong value that nobody reads does no harm.
+it can, since a wrong value that is never read does no harm.
 """
 
 from __future__ import annotations

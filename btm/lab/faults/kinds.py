@@ -5,7 +5,7 @@ from __future__ import annotations
 from btm.model import ErrorKind
 
 RAISED = (ErrorKind.TIMEOUT, ErrorKind.RATE_LIMIT, ErrorKind.SERVER_ERROR, ErrorKind.AUTH_ERROR)
-"""Faults that come as an exception: nobody can miss them."""
+"""Faults that come as an exception: no agent can miss them."""
 
 RETURNED = (
     ErrorKind.MALFORMED,

@@ -54,7 +54,7 @@ class FaultPlan(Protocol):
 
 
 def comes_after(kind: ErrorKind, shape: ToolShape, chance: float, draw: Draw) -> bool:
-    """Whether a failing call has happened all the same. A read may always have: nobody can tell."""
+    """Whether a failing call has happened all the same. A read may always have, since that cannot be told."""
     if shape.effect is Effect.READ or kind not in MAY_FOLLOW_THE_EFFECT:
         return False
     return draw.unit("after") < chance

@@ -33,7 +33,7 @@ class ToolShape:
 
     @property
     def kinds(self) -> frozenset[ErrorKind]:
-        """The faults that this tool can meet and that somebody who knows the map can find out."""
+        """The faults that this tool can meet and that can be detected with the map."""
         if self.writes:
             return frozenset(ON_WRITES)
         found = set(FAULT_KINDS) - set(RETURNED) | {ErrorKind.MALFORMED}

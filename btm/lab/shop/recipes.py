@@ -1,6 +1,6 @@
 """How the shop's people solve each sort of request: the gold calls, and what must be seen before a change.
 
-Nobody changes an account or an order before the user has been found by what they said of themselves, and
+An account or an order is changed only after the user has been found by what they said of themselves, and
 before the record itself has shown that the change is allowed.
 """
 
