@@ -76,7 +76,7 @@ class _Made(NamedTuple):
     outcome: Outcome
 
 
-class _Span(NamedTuple):
+class _IncidentSpan(NamedTuple):
     """An incident, the call that opened it, and the steps between which it stood open."""
 
     incident: Incident
@@ -139,7 +139,7 @@ def _ended(outcome: Outcome) -> str:
     return f"which failed as {outcome.kind}{may_have}"
 
 
-def _spans(told: Told, made: Iterable[_Made]) -> list[_Span]:
+def _spans(told: Told, made: Iterable[_Made]) -> list[_IncidentSpan]:
     step_of = {one.call.call_id: one.step for one in made}
     attempts: dict[str, list[Attempt]] = {}
     for attempt in told.attempts:
@@ -151,12 +151,12 @@ def _spans(told: Told, made: Iterable[_Made]) -> list[_Span]:
         made_on = attempts.get(incident.incident_id, [])
         last = step_of[made_on[-1].call_id] if made_on else start
         settled = bool(made_on) and made_on[-1].success
-        spans.append(_Span(incident, call_id, start, last if settled else last + PATIENCE))
+        spans.append(_IncidentSpan(incident, call_id, start, last if settled else last + PATIENCE))
     return spans
 
 
 def _cascades(
-    told: Told, made: Iterable[_Made], spans: Iterable[_Span], fallback_map: FallbackMap
+    told: Told, made: Iterable[_Made], spans: Iterable[_IncidentSpan], fallback_map: FallbackMap
 ) -> Iterator[Annotation]:
     attempts = {attempt.call_id for attempt in told.attempts}
     # Calls of one turn were made together: none builds on another.
@@ -195,7 +195,7 @@ def _values(call: ToolCall) -> frozenset[str]:
 
 
 def _escalations(
-    told: Told, made: Iterable[_Made], spans: Iterable[_Span], fallback_map: FallbackMap
+    told: Told, made: Iterable[_Made], spans: Iterable[_IncidentSpan], fallback_map: FallbackMap
 ) -> Iterator[Annotation]:
     spans = list(spans)
     for step, call, outcome in made:

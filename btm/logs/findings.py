@@ -15,7 +15,7 @@ _MOSTLY = 0.6
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class LogFinding:
     """One sentence about a tool and an error, and the attempts behind it."""
 
     tool: str
@@ -24,7 +24,7 @@ class Finding:
     n: int
 
 
-def findings(tried: Mapping[tuple[EvidenceKey, bool], int]) -> list[Finding]:
+def findings(tried: Mapping[tuple[EvidenceKey, bool], int]) -> list[LogFinding]:
     """Return what is all but certain: recoveries that do not work and recoveries that do, most evidence first.
 
     A recovery does not work when the 95 % interval of its chance (from Beta(1, 1), all tries together) lies below
@@ -42,7 +42,7 @@ def findings(tried: Mapping[tuple[EvidenceKey, bool], int]) -> list[Finding]:
         low, high = betaincinv(1.0 + worked, 1.0 + failed, (0.025, 0.975))
         if n >= _MIN_N and (high < _NEVER or low > _MOSTLY):
             text = f"{tool} after {kind}: {_DOING[action]}{' ' + target if target else ''} {_verdict(worked, n, low)}"
-            found.append(Finding(tool, kind, text, n))
+            found.append(LogFinding(tool, kind, text, n))
     return sorted(found, key=lambda f: (-f.n, f.text))
 
 

@@ -20,8 +20,8 @@ from btm.logs.trajectory import (
     LOGIC,
     PARTIAL,
     SUCCESS,
-    Step,
     Trajectory,
+    TrajectoryStep,
     failure_fields,
 )
 from btm.model import Action, Attempt, ErrorKind, Family, ToolCall
@@ -172,7 +172,7 @@ class _Retelling:
 
     # -- steps --------------------------------------------------------------------------------------------------
 
-    def _steps(self) -> Iterable[Step]:
+    def _steps(self) -> Iterable[TrajectoryStep]:
         last_failure = max((s for s, d in self._decisions.items() if not d.resolved), default=None)
         index = answered = 0
         kept = {id(recorded) for _, _, recorded in self._heard}
@@ -187,7 +187,9 @@ class _Retelling:
                     continue  # a replay of a call that was told before
                 index += 1
 
-    def _step(self, index: int, place: int, turn: int, recorded: RecordedCall, *, deciding: bool) -> Step:
+    def _step(
+        self, index: int, place: int, turn: int, recorded: RecordedCall, *, deciding: bool
+    ) -> TrajectoryStep:
         call, outcome, _ = self._heard[place]
         labels = self._labels.get(place, [])
         fields = failure_fields(outcome)
@@ -203,7 +205,7 @@ class _Retelling:
         if labels:
             extra["btm_labels"] = [str(annotation.label) for annotation in labels]
         decision = self._decisions.get(place)
-        return Step(
+        return TrajectoryStep(
             step_index=index,
             tool_name=call.tool,
             intent=call.intent,
@@ -254,9 +256,9 @@ class _Retelling:
         return None, None, None
 
 
-def _unanswered(index: int, turn: int, recorded: RecordedCall) -> Step:
+def _unanswered(index: int, turn: int, recorded: RecordedCall) -> TrajectoryStep:
     call = recorded.call
-    return Step(index, call.tool, call.intent, call.arguments, extra=_own(turn, recorded))
+    return TrajectoryStep(index, call.tool, call.intent, call.arguments, extra=_own(turn, recorded))
 
 
 def _own(turn: int, recorded: RecordedCall) -> dict[str, Any]:

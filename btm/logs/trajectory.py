@@ -70,7 +70,7 @@ _KINDS = frozenset(map(str, ErrorKind))
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TrajectoryStep:
     """One call of a trajectory. Mappings hold JSON values under the record's own field names."""
 
     step_index: int
@@ -141,7 +141,7 @@ class Trajectory:
     trajectory_id: str
     task_description: str = ""
     final_outcome: str = SUCCESS
-    steps: tuple[Step, ...] = ()
+    steps: tuple[TrajectoryStep, ...] = ()
     failure_summary: Mapping[str, Any] = field(default_factory=dict)
     metadata: Mapping[str, Any] = field(default_factory=dict)
     extra: Mapping[str, Any] = field(default_factory=dict)
@@ -150,7 +150,9 @@ class Trajectory:
     def from_json(cls, value: Mapping[str, Any]) -> Self:
         """Read a trajectory. Raises KeyError, TypeError or ValueError when the record is not one."""
         known, extra = _split(cls, value)
-        known["steps"] = tuple(Step.from_json(step, index) for index, step in enumerate(value["steps"]))
+        known["steps"] = tuple(
+            TrajectoryStep.from_json(step, index) for index, step in enumerate(value["steps"])
+        )
         for name in ("failure_summary", "metadata"):
             known[name] = known.get(name) or {}
         return cls(**{"trajectory_id": "", **known}, extra=extra)
@@ -188,7 +190,7 @@ def _split(cls: type[Any], value: Mapping[str, Any]) -> tuple[dict[str, Any], di
     return known, {name: value[name] for name in value if name not in names}
 
 
-def _record(value: Step | Trajectory) -> dict[str, Any]:
+def _record(value: TrajectoryStep | Trajectory) -> dict[str, Any]:
     record = {
         entry.name: _plain(getattr(value, entry.name)) for entry in fields(value) if entry.name != "extra"
     }

@@ -33,9 +33,9 @@ class RecoveryPlan:
     """What to do about an incident: ranked steps, forbidden actions, and the sentences of the policies.
 
     ``steps`` are in the order in which they should be tried; a required step (verify) comes first. Escalating (or
-    giving up, where the map has no one to hand over to) stands there last, and only when nothing is left that can be done without
-    something the agent would have to find. ``rejected`` are the steps that were weighed and left out: forbidden, or not
-    worth their cost.
+    giving up, where the map names no way to a human) stands there last, and only when nothing is left that can be done
+    without something the agent would have to find. ``rejected`` are the steps that were weighed and left out:
+    forbidden, or not worth their cost.
     """
 
     incident_id: str

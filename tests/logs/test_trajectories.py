@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from log_samples import FOUND, flags_of, jsonl, last, read, read_one, trajectory, write
 
-from btm.logs.trajectory import TYPE_OF_KIND, Step, Trajectory, failure_fields
+from btm.logs.trajectory import TYPE_OF_KIND, Trajectory, TrajectoryStep, failure_fields
 from btm.model import ErrorKind, Outcome
 
 
@@ -54,7 +54,9 @@ def test_a_step_keeps_its_response_and_the_annotated_outcome(tmp_path: Path) -> 
 def test_types_and_subtypes_have_our_kinds_beside_them(
     failure_type: str | None, subtype: str | None, code: int | None, kind: ErrorKind | None
 ) -> None:
-    step = Step(0, "f", failure_type=failure_type, failure_subtype=subtype, response={"status_code": code})
+    step = TrajectoryStep(
+        0, "f", failure_type=failure_type, failure_subtype=subtype, response={"status_code": code}
+    )
     assert (step.outcome.kind if step.outcome else None) is kind
 
 
@@ -79,7 +81,7 @@ def test_a_trajectory_is_written_as_it_was_read() -> None:
 
 
 def test_the_fields_are_those_of_the_record() -> None:
-    written = Trajectory("t", steps=(Step(0, "f"),)).to_json()
+    written = Trajectory("t", steps=(TrajectoryStep(0, "f"),)).to_json()
     assert list(written) == [
         "trajectory_id",
         "task_description",
@@ -108,13 +110,13 @@ def test_the_fields_are_those_of_the_record() -> None:
 @pytest.mark.parametrize("kind", ErrorKind)
 def test_every_kind_has_a_type_and_comes_back_exactly(kind: ErrorKind) -> None:
     assert TYPE_OF_KIND[kind]
-    step = Step.from_json({"tool_name": "f", **failure_fields(Outcome(kind, detail="why"))}, 0)
+    step = TrajectoryStep.from_json({"tool_name": "f", **failure_fields(Outcome(kind, detail="why"))}, 0)
     assert step.outcome is not None
     assert (step.outcome.kind, step.outcome.detail) == (kind, "why")
 
 
 def test_a_success_has_no_failure_fields() -> None:
-    assert Step.from_json({"tool_name": "f", **failure_fields(Outcome())}, 0).outcome is None
+    assert TrajectoryStep.from_json({"tool_name": "f", **failure_fields(Outcome())}, 0).outcome is None
 
 
 def test_the_outcome_is_a_reward_where_it_is_clear() -> None:

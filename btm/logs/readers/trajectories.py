@@ -11,7 +11,7 @@ from btm.logs.layout import layout_of
 from btm.logs.records import Log, Record, digest_of
 from btm.logs.sample import Sample
 from btm.logs.scanner import Path
-from btm.logs.trajectory import LOGIC, Step, Trajectory
+from btm.logs.trajectory import LOGIC, Trajectory, TrajectoryStep
 from btm.logs.turns import Turns, answer
 from btm.logs.values import arguments_of, number_of, time_of
 
@@ -72,7 +72,7 @@ def _conversation(record: Record) -> Conversation:
     )
 
 
-def _add(turns: Turns, step: Step) -> None:
+def _add(turns: Turns, step: TrajectoryStep) -> None:
     extra = step.extra
     slot = turns.call(
         step.tool_name,
