@@ -56,7 +56,7 @@ def describe(value: object) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _ValidationProblem:
     path: NodePath
     place: Place
     what: str
@@ -84,14 +84,14 @@ def problems_of(
     ]
 
 
-def _of_fitting_branches(found: list[_Found]) -> Iterable[_Found]:
+def _of_fitting_branches(found: list[_ValidationProblem]) -> Iterable[_ValidationProblem]:
     """Leave out the branches of a union that the value was not meant for.
 
     A branch whose type does not fit says nothing when another fits and found something inside; when none fits,
     their expectations are said together ("a list or text").
     """
     others = [one.path for one in found if not one.type_only]
-    misfits: dict[NodePath, list[_Found]] = {}
+    misfits: dict[NodePath, list[_ValidationProblem]] = {}
     for one in found:
         if not one.type_only:
             yield one
@@ -103,32 +103,36 @@ def _of_fitting_branches(found: list[_Found]) -> Iterable[_Found]:
             yield replace(group[0], expected=expected)
 
 
-def _say(details: ErrorDetails, node: Node, model: type[BaseModel]) -> _Found:
+def _say(details: ErrorDetails, node: Node, model: type[BaseModel]) -> _ValidationProblem:
     kind, context, given = details["type"], details.get("ctx", {}), details["input"]
     path: NodePath = tuple(part for part, inner in node.walk(details["loc"]) if inner is not None)
     here, label = node.at(path).place, _label(path)
     if kind == "authored":
-        return _Found(path, here, context["what"], context["expected"], context["suggestion"])
+        return _ValidationProblem(path, here, context["what"], context["expected"], context["suggestion"])
     if kind == "extra_forbidden":
         name, known = str(details["loc"][-1]), sorted(_names_at(model, details["loc"][:-1]))
         what = f"unknown key {name!r}" + (f" in {_label(path[:-1])}" if path[:-1] else "")
-        return _Found(path, node.key_place(path), what, "one of " + ", ".join(known), nearest(name, known))
+        return _ValidationProblem(
+            path, node.key_place(path), what, "one of " + ", ".join(known), nearest(name, known)
+        )
     if kind == "missing":
         name = str(details["loc"][-1])
-        return _Found(path, here, f"{label} has no {name!r}", f"the key {name!r}")
+        return _ValidationProblem(path, here, f"{label} has no {name!r}", f"the key {name!r}")
     if kind in ("enum", "literal_error"):
         known = _quoted(str(context.get("expected", "")))
         expected = "one of " + ", ".join(known) if len(known) > 1 else known[0]
-        return _Found(path, here, f"{label} is {describe(given)}", expected, nearest(str(given), known))
+        return _ValidationProblem(
+            path, here, f"{label} is {describe(given)}", expected, nearest(str(given), known)
+        )
     if _is_type(kind):
-        return _Found(
+        return _ValidationProblem(
             path, here, f"{label} is {describe(given)}", _TYPES[kind.removesuffix("_type")], type_only=True
         )
     if kind == "value_error":
-        return _Found(path, here, f"{label}: {context.get('error', details['msg'])}", "")
+        return _ValidationProblem(path, here, f"{label}: {context.get('error', details['msg'])}", "")
     message = details["msg"][:1].lower() + details["msg"][1:]
     what, _, expected = message.partition("should ")
-    return _Found(
+    return _ValidationProblem(
         path, here, f"{label} is {describe(given)}" if expected else f"{label}: {what}", _plain(expected)
     )
 
