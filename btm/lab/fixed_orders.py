@@ -40,7 +40,7 @@ class FixedOrder:
 
     def calls(self, desk: Desk) -> Call:
         """Return the call function for one episode."""
-        return _Walk(self, desk, desk.fallback_map, desk.environment.tools)
+        return _OrderWalk(self, desk, desk.fallback_map, desk.environment.tools)
 
     def done(self, desk: Desk) -> None:
         """Nothing is kept."""
@@ -50,7 +50,7 @@ class FixedOrder:
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class _StepAnswer:
     """What a call gave: its outcome, and what the agent would see of it."""
 
     outcome: Outcome
@@ -58,7 +58,7 @@ class _Answer:
 
 
 @dataclass
-class _Walk:
+class _OrderWalk:
     """One episode of a fixed order."""
 
     order: FixedOrder
@@ -93,7 +93,7 @@ class _Walk:
             if not certain:
                 return
 
-    def _make(self, call: ToolCall) -> _Answer:
+    def _make(self, call: ToolCall) -> _StepAnswer:
         result: Any = None
         error: Exception | None = None
         try:
@@ -104,7 +104,7 @@ class _Walk:
         if outcome.ok:
             self.seen.note(call.tool, call.arguments, result)
         value = result if error is None else error_text(error)
-        return _Answer(outcome, ToolResponse(value, is_error=not outcome.ok))
+        return _StepAnswer(outcome, ToolResponse(value, is_error=not outcome.ok))
 
     def _settled(self, call: ToolCall, outcome: Outcome) -> tuple[ToolResponse | None, bool]:
         """Look up what a write in doubt did: (the answer if it happened, whether it is certain what it did)."""
