@@ -102,7 +102,7 @@ def placement(as_json: bool, journal: str | None, **options: Any) -> None:
 
 def _measured(journal: str | None, options: dict[str, Any]) -> Measured:
     from btm.lab.chat.agents import connect  # noqa: PLC0415 - loads langchain
-    from btm.lab.chat.journal import Journal  # noqa: PLC0415
+    from btm.lab.chat.episode_log import EpisodeLog  # noqa: PLC0415
     from btm.lab.chat.probe import probe  # noqa: PLC0415
     from btm.lab.chat.report import Measured, without_secrets  # noqa: PLC0415
     from btm.lab.chat.run import measure, plan  # noqa: PLC0415
@@ -113,7 +113,7 @@ def _measured(journal: str | None, options: dict[str, Any]) -> Measured:
     if journal is not None:
         told = {"model": server.model, "base_url": without_secrets(server.base_url)}
         asked = {"temperature": server.temperature, "max_tokens": server.max_tokens}
-        kept = Journal(journal, {**told, **asked, **request.settings()})
+        kept = EpisodeLog(journal, {**told, **asked, **request.settings()})
     model = connect(server)
     try:
         warnings = probe(model, request.arms)

@@ -16,7 +16,7 @@ from btm.lab.chat.trouble import trouble_for
 from btm.lab.scenarios import Scenario
 
 if TYPE_CHECKING:
-    from btm.lab.chat.journal import Journal
+    from btm.lab.chat.episode_log import EpisodeLog
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def plan(request: PlacementRequest) -> Iterator[PlannedEpisode]:
 
 
 def measure(
-    request: PlacementRequest, model: BaseChatModel, journal: Journal | None = None
+    request: PlacementRequest, model: BaseChatModel, journal: EpisodeLog | None = None
 ) -> Iterator[ChatEpisode]:
     """Play a measurement's episodes and give each when it is over; those in the journal are not played again.
 

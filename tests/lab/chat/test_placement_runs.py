@@ -11,7 +11,7 @@ from btm.errors import EvaluationError
 from btm.lab.chat.agents import connect
 from btm.lab.chat.arms import ARMS
 from btm.lab.chat.episode import ChatEpisode
-from btm.lab.chat.journal import Journal
+from btm.lab.chat.episode_log import EpisodeLog
 from btm.lab.chat.probe import probe
 from btm.lab.chat.report import Measured, command_line, comparisons, document, problems, summary
 from btm.lab.chat.request import PlacementRequest, Server, read_families, read_task_counts
@@ -25,7 +25,7 @@ SMALL = PlacementRequest(
 
 
 def measured(
-    server: FakeServer, request: PlacementRequest = SMALL, journal: Journal | None = None
+    server: FakeServer, request: PlacementRequest = SMALL, journal: EpisodeLog | None = None
 ) -> Measured:
     model = connect(Server(server.url, "fake"))
     return Measured(request, Server(server.url, "fake"), tuple(measure(request, model, journal)))
@@ -129,35 +129,35 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     with FakeServer(working).running() as server:
         whole = measured(server).episodes
-        journal, model = Journal(path, SMALL.settings()), connect(Server(server.url, "fake"))
+        journal, model = EpisodeLog(path, SMALL.settings()), connect(Server(server.url, "fake"))
         for number, _ in enumerate(measure(SMALL, model, journal), start=1):
             if number == 7:
                 break
         text = path.read_text()
         path.write_text(text + text.splitlines()[-1][:40])  # cut off in the middle of a line
-        resumed = Journal(path, SMALL.settings())
+        resumed = EpisodeLog(path, SMALL.settings())
         assert len(resumed) == 7
         assert measured(server, journal=resumed).episodes == whole
         asked = len(server.requests)
-        assert measured(server, journal=Journal(path, SMALL.settings())).episodes == whole
+        assert measured(server, journal=EpisodeLog(path, SMALL.settings())).episodes == whole
         assert len(server.requests) == asked
 
 
 def test_a_journal_of_other_settings_or_another_file_is_not_touched(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
-    Journal(path, {"seed": 1})
+    EpisodeLog(path, {"seed": 1})
     with pytest.raises(EvaluationError, match="other settings \\(seed\\)"):
-        Journal(path, {"seed": 2})
+        EpisodeLog(path, {"seed": 2})
     other = tmp_path / "notes.txt"
     other.write_text("my notes\n")
     with pytest.raises(EvaluationError, match="no episode"):
-        Journal(other, {"seed": 1})
+        EpisodeLog(other, {"seed": 1})
     other.write_text('{"mine": 1}\n')
     with pytest.raises(EvaluationError, match="no journal"):
-        Journal(other, {"seed": 1})
+        EpisodeLog(other, {"seed": 1})
     assert other.read_text() == '{"mine": 1}\n'
     with pytest.raises(EvaluationError, match="cannot be used"):
-        Journal(tmp_path, {"seed": 1})
+        EpisodeLog(tmp_path, {"seed": 1})
 
 
 # -- the report -------------------------------------------------------------------------------------------------------

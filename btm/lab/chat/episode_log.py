@@ -13,7 +13,7 @@ from btm.lab.chat.episode import ChatEpisode
 _FORMAT = "btm-placement-1"
 
 
-class Journal:
+class EpisodeLog:
     """The episodes of a file, and a way to add to it. The first line says under which ``settings`` they were played.
 
     Raises EvaluationError when the file is no journal, was written under other settings, or cannot be written. A last
