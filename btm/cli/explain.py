@@ -123,7 +123,7 @@ def _print_step(head: str, plan: RecoveryPlan, step: Step, learned: StoredEviden
     low, high = step.belief.interval()
     out.print(
         f"{_INDENT}chance {step.chance:.2f} (95 % {low:.2f} to {high:.2f}) "
-        f"x value {step.coverage:g} / cost {step.cost:.3g} = {step.score:.3f}"
+        f"x value {step.coverage:g}, cost {step.cost:.3g}: a unit of cost buys {step.score:.3f}"
     )
     columns = ("worked", "failed", "chance", "share")
     rows = table("", *columns, numeric=columns)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -34,8 +34,22 @@ _BEFORE, _AFTER = 500, 4 * WINDOW
     show_default=True,
     help="Days after which evidence counts half; there is a failure every hour.",
 )
+@click.option(
+    "--slow",
+    type=Number(0, 1),
+    default=0.0,
+    show_default=True,
+    help="Share of tools and errors that heal at the second repeat and hardly at the first.",
+)
+@click.option(
+    "--optimal",
+    is_flag=True,
+    help="Instead: the planner, told the true chances, against dynamic programming on random incidents.",
+)
 @JSON
-def regret(games: int, incidents: int, seed: int, half_life_days: float, as_json: bool) -> None:
+def regret(
+    games: int, incidents: int, seed: int, half_life_days: float, slow: float, optimal: bool, as_json: bool
+) -> None:
     """Measure what the planner loses against the best decisions, where the true chances are known.
 
     A simulated fleet of 20 tools fails in six ways; each tool has three substitutes, the chances drift, and after
@@ -43,18 +57,30 @@ def regret(games: int, incidents: int, seed: int, half_life_days: float, as_json
 
     \b
     btm            the planner with pooled posteriors, as a memory uses it
+    priors-only    the planner with what it is shipped with, nothing learned
     flat           the planner with Beta(1, 1) a key, without pooling
     shuffled       the planner with its evidence dealt out to other keys
     rules          three repeats, then the first substitute, then give up
     patient rules  three repeats, then every substitute in turn
+    order:...      a fixed order over repeats and every substitute
     thompson       Thompson sampling that knows how the chances were drawn
     informed       the same knowledge, without exploring
     """  # noqa: D301 - click reads the backslash
     from btm.lab.regret import play, recovery  # noqa: PLC0415 - only this command needs it
-    from btm.lab.simulation import Game  # noqa: PLC0415
+    from btm.lab.simulation import Game, WorldParameters  # noqa: PLC0415
 
+    if optimal:
+        _optimal(seed, as_json)
+        return
+    shape = WorldParameters(slow=slow)
     played = [
-        Game(seed + n, incidents + _AFTER, change_at=incidents, half_life_s=half_life_days * 86_400.0)
+        Game(
+            seed + n,
+            incidents + _AFTER,
+            change_at=incidents,
+            half_life_s=half_life_days * 86_400.0,
+            shape=shape,
+        )
         for n in range(games)
     ]
     lost, unchanged = [], []
@@ -68,6 +94,35 @@ def regret(games: int, incidents: int, seed: int, half_life_days: float, as_json
         emit_json({**document(played[0], games, lost), "recovery": recovered})
     else:
         _print(played[0], games, lost, recovered)
+
+
+def _optimal(seed: int, as_json: bool) -> None:
+    """Print what the planner loses against dynamic programming when it is told the chances."""
+    from btm.lab.optimum import against_optimum  # noqa: PLC0415
+
+    found = against_optimum(seed=seed)
+    if as_json:
+        emit_json([{**asdict(one), "share": one.share} for one in found])
+        return
+    out = console()
+    paragraph(
+        out,
+        f"What the planner loses against the best decisions (dynamic programming) when it is told the true chances, on "
+        f"{found[0].incidents} random incidents of each sort, in calls.",
+    )
+    out.print()
+    numeric = ("best", "lost", "of it", "most")
+    rows = table("repeats", "substitutes", *numeric, numeric=numeric)
+    for one in found:
+        rows.add_row(
+            one.healing,
+            one.substitutes,
+            f"{one.best:.2f}",
+            f"{one.lost:.4f}",
+            f"{one.share * 100:.2f} %",
+            f"{one.most:.2f}",
+        )
+    out.print(rows)
 
 
 def _stretches(game: Game) -> dict[str, tuple[int, int]]:

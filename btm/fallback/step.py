@@ -15,13 +15,14 @@ class Step:
     """One thing that can be done next.
 
     ``arguments`` are those that the map could fill, ``missing`` names those that the agent must supply. ``coverage`` in
-    (0, 1] says how much of what was wanted a substitute gives. For a composition ``via`` names all of its tools in
+    (0, 1] is the chance that what a substitute gives suffices. For a composition ``via`` names all of its tools in
     order and ``tool`` is the first: the later calls come from :meth:`btm.fallback.FallbackMap.next_step`, and only the
     last result stands for the failed tool's. ``irreversible`` says that it does what cannot be undone.
 
-    The planner adds the rest: ``chance`` is the belief's mean, or a draw from it when exploring; ``worth_trying`` says
-    whether p·v·V exceeds the cost. ``above`` is the incident that the step answers where that is not the plan's own: the
-    one that a substitute, which failed in turn, was to answer.
+    The planner adds the rest: ``chance`` is the belief's mean, or a draw from it when exploring; ``score`` is what a unit
+    of cost buys, the order in which steps are tried; ``worth_trying`` says whether that is worth it. ``above`` is the
+    incident that the step answers where that is not the plan's own: the one that a substitute, which failed in turn, was
+    to answer.
     """
 
     action: Action
@@ -40,14 +41,22 @@ class Step:
     pick: str | None = None
     irreversible: bool = False
     above: Incident | None = None
+    score: float = 0.0
 
     def weighed(
-        self, belief: BetaPosterior, *, chance: float, wait_s: float, cost: float, worth_trying: bool
+        self,
+        belief: BetaPosterior,
+        *,
+        chance: float,
+        wait_s: float,
+        cost: float,
+        score: float,
+        worth_trying: bool,
     ) -> Step:
         """Return this step with the numbers it is ranked by (dataclasses.replace takes three times as long)."""
         return Step(
             self.action, self.tool, self.arguments, self.missing, belief, chance, self.coverage, cost, wait_s,
-            worth_trying, self.gives, self.lacks, self.via, self.pick, self.irreversible, self.above,
+            worth_trying, self.gives, self.lacks, self.via, self.pick, self.irreversible, self.above, score,
         )  # fmt: skip
 
     @property
@@ -64,8 +73,3 @@ class Step:
         if self.action in (Action.RETRY, Action.REVISE):
             return ""
         return " > ".join(self.via) if self.via else self.tool
-
-    @property
-    def score(self) -> float:
-        """What a unit of cost buys: the order in which independent steps are best tried."""
-        return self.chance * self.coverage / self.cost

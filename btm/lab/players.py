@@ -9,15 +9,21 @@ from typing import Protocol
 
 from btm.fallback import Step
 from btm.lab.simulation import RETRY, Best, Cell, Chances, Game, Move, SimulatedWorld, Tried, action_of
-from btm.learning.posterior import BetaPosterior, Decay, Evidence, Priors, flat, pooled
+from btm.learning.posterior import BetaPosterior, Decay, Evidence, Priors, flat, pooled, unlearned
 from btm.model import Action, Attempt, EvidenceKey, Incident, Outcome, ToolCall
 from btm.planning.planner import Options, Planner
 from btm.planning.policy import Policies
 
+ORDERS: Mapping[str, tuple[bool, int]] = {
+    **{f"order:retry{n}-then-switch": (False, n) for n in range(1, 4)},
+    **{f"order:switch-then-retry{n}": (True, n) for n in range(1, 4)},
+}
+"""Fixed orders over every substitute: whether those come first, and how many repeats."""
+
 SHUFFLE_EVERY = 25
 """Incidents after which shuffled evidence is dealt out anew."""
 
-_THREE_REPEATS = """
+THREE_REPEATS = """
 - id: three-repeats
   when: incident.tries >= 4
   forbid: [retry]
@@ -63,17 +69,20 @@ class Player(Protocol):
 
 @dataclass(frozen=True)
 class Rules:
-    """Three repeats, then so many substitutes in the order in which they are listed."""
+    """So many repeats, then so many substitutes in the order in which they are listed; or the other way round."""
 
     substitutes: int = 1
+    repeats: int = 3
+    switch_first: bool = False
 
     def decide(self, seen: IncidentView) -> Move | None:
         """Return the next move of the list."""
         tried = seen.tried
-        if tried.retries < 3:
-            return RETRY
+        repeat = RETRY if tried.retries < self.repeats else None
         following = len(tried.switches)
-        return following if following < min(self.substitutes, len(seen.chances.substitutes)) else None
+        switch = following if following < min(self.substitutes, len(seen.chances.substitutes)) else None
+        first, second = (switch, repeat) if self.switch_first else (repeat, switch)
+        return first if first is not None else second
 
     def learn(self, key: EvidenceKey, success: bool, at: float) -> None:
         """Nothing is learned."""
@@ -90,7 +99,7 @@ class PlannerPlayer:
         shuffled: bool = False,
         explore: random.Random | None = None,
     ) -> None:
-        self._planner = Planner(Policies.from_text(_THREE_REPEATS), game.settings, explore)
+        self._planner = Planner(Policies.from_text(THREE_REPEATS), game.settings, explore)
         self._believe, self._priors = believe, Priors()
         self._decay = Decay(game.half_life_s)
         self._first_wait = game.waits[0]
@@ -102,8 +111,8 @@ class PlannerPlayer:
         """Return the first step of the plan."""
         evidence, scale = self._evidence_for(seen), self._decay.scale(seen.at)
         plan = self._planner.plan(
-            _incident(seen),
-            _options(seen, self._first_wait),
+            incident_of(seen.cell, seen.number, seen.at, tuple(attempt for _, attempt in seen.history)),
+            offered(seen.chances, self._first_wait),
             lambda key: self._believe(evidence, key, self._priors, scale),
         )
         step = plan.first
@@ -130,22 +139,20 @@ class PlannerPlayer:
         self._evidence.add(key, weight * success, weight * (not success))
 
 
-def _incident(seen: IncidentView) -> Incident:
-    tool, kind = seen.cell
-    call = ToolCall(tool, conversation=str(seen.number), call_id=str(seen.number))
-    attempts = tuple(attempt for _, attempt in seen.history)
-    return Incident(
-        str(seen.number), call.conversation, call, kind, Outcome(kind), seen.at, attempts=attempts
-    )
+def incident_of(cell: Cell, number: int, at: float, attempts: tuple[Attempt, ...]) -> Incident:
+    """Return the incident that a failed call of a simulated tool opens."""
+    tool, kind = cell
+    call = ToolCall(tool, conversation=str(number), call_id=str(number))
+    return Incident(str(number), call.conversation, call, kind, Outcome(kind), at, attempts=attempts)
 
 
-def _options(seen: IncidentView, first_wait: float) -> Options:
+def offered(chances: Chances, first_wait: float) -> Options:
+    """Return what there is to try, as a map would offer it."""
     substitutes = tuple(
-        Step(Action.SWITCH, one.name, {}, coverage=one.value, cost=one.cost)
-        for one in seen.chances.substitutes
+        Step(Action.SWITCH, one.name, {}, coverage=one.value, cost=one.cost) for one in chances.substitutes
     )
     # The planner adds what waiting costs by itself; the chances hold it together with the call's cost.
-    return Options(switches=substitutes, cost=seen.chances.retry_costs[0] - first_wait)
+    return Options(switches=substitutes, cost=chances.retry_costs[0] - first_wait)
 
 
 class Thompson:
@@ -205,10 +212,14 @@ def player(name: str, game: Game, world: SimulatedWorld) -> Player:
     made: Mapping[str, Callable[[], Player]] = {
         "btm": lambda: PlannerPlayer(game),
         "flat": lambda: PlannerPlayer(game, flat),
+        "priors-only": lambda: PlannerPlayer(game, unlearned),
         "shuffled": lambda: PlannerPlayer(game, shuffled=True),
         "rules": Rules,
         "patient rules": lambda: Rules(substitutes=game.shape.substitutes),
         "thompson": lambda: Thompson(game, world),
         "informed": lambda: Thompson(game, world, explore=False),
     }
-    return made[name]()
+    if name in made:
+        return made[name]()
+    first, repeats = ORDERS[name]
+    return Rules(game.shape.substitutes, repeats, switch_first=first)

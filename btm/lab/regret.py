@@ -7,10 +7,12 @@ the noise of what happened to succeed. Every player meets the same incidents, an
 Players:
 
 * ``btm``: the planner with pooled posteriors, as a memory uses it.
+* ``priors-only``: the planner with what it is shipped with; nothing is learned.
 * ``flat``: the planner with Beta(1, 1) a key.
 * ``shuffled``: the planner with pooled posteriors over evidence that is dealt out to other keys every so often.
 * ``rules``: three repeats, then the first substitute, then give up.
 * ``patient rules``: three repeats, then every substitute in turn.
+* ``order:…``: so many repeats and then every substitute, or the other way round.
 * ``thompson``: Thompson sampling (draw all chances from their posterior, do what is best if they were true) whose
   prior is the very distribution the world's chances were drawn from, before anything changed: perfect pooling
   knowledge. It forgets at the planner's pace. (W. R. Thompson, Biometrika 25, 1933; Russo et al., "A Tutorial on
@@ -27,7 +29,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from btm.lab.players import IncidentView, Player, player
+from btm.lab.players import ORDERS, IncidentView, Player, player
 from btm.lab.simulation import KINDS, RETRY, Best, Cell, Game, SimulatedWorld, moves
 from btm.model import Attempt, ErrorKind, EvidenceKey
 
@@ -37,7 +39,17 @@ APART_S = 3_600.0
 WALK_EVERY = 100
 """Incidents between two steps of the chances' walk."""
 
-PLAYERS = ("btm", "flat", "shuffled", "rules", "patient rules", "thompson", "informed")
+PLAYERS = (
+    "btm",
+    "priors-only",
+    "flat",
+    "shuffled",
+    "rules",
+    "patient rules",
+    *ORDERS,
+    "thompson",
+    "informed",
+)
 
 Floats = NDArray[np.float64]
 

@@ -63,7 +63,8 @@ class WorldParameters:
     """How large and how varied a world is.
 
     ``retry_strength`` and ``switch_strength`` say how alike tools are, in pseudo-counts. ``walk`` is the standard
-    deviation, in log odds, of what every chance walks in 100 incidents.
+    deviation, in log odds, of what every chance walks in 100 incidents. ``slow`` is the share of tools and kinds that
+    hardly heal at the first repeat (0.03 to 0.12) and well afterwards (0.75 to 0.95).
     """
 
     tools: int = 20
@@ -72,6 +73,7 @@ class WorldParameters:
     retry_strength: float = 5.0
     switch_strength: float = 8.0
     walk: float = 0.1
+    slow: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +155,13 @@ class SimulatedWorld:
     def _settle(self) -> None:
         for tool in self.tools:
             for kind in KINDS:
+                slow = random.Random(f"{self.seed}/{tool}/{kind}/slow")  # noqa: S311
+                is_slow = slow.random() < self.shape.slow
                 for n in range(1, MAX_ORDINAL + 1):
-                    self._retry[tool, kind, n] = self._around(self.heals[kind, n], self.shape.retry_strength)
+                    chance = self._around(self.heals[kind, n], self.shape.retry_strength)
+                    if is_slow:
+                        chance = slow.uniform(0.03, 0.12) if n == 1 else slow.uniform(0.75, 0.95)
+                    self._retry[tool, kind, n] = chance
                 for one in self.substitutes[tool]:
                     chance = self._around(self.reliable[one.name], self.shape.switch_strength)
                     self._switch[tool, kind, one.name] = chance

@@ -49,6 +49,9 @@ class Relations(Protocol):
     def answers(self, failed: ToolCall, target: str, result: Any) -> bool | None:
         """Whether the ``result`` of the substitute ``target`` says what ``failed`` asked for; None if it cannot be told."""
 
+    def shown(self, failed: ToolCall, target: str, result: Any) -> Any:
+        """What the ``result`` of the substitute ``target`` says in the form of ``failed``'s; None if it cannot be told."""
+
     def emptiness(self, tool: str) -> Emptiness | None:
         """What an empty answer of ``tool`` is, where somebody said so."""
 

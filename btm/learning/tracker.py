@@ -149,6 +149,8 @@ class ConversationTracker:
             # One call can have settled an incident through the one below it.
             if note.incident.incident_id in self._open:
                 closed += self._settle(note, match, here, attempt)
+            if match.action is Action.SWITCH and here.outcome.ok:
+                closed += self._verified_elsewhere(note.incident, match, here)
         if not answered and outcome.ok:
             self._note_repair(ticket)
         if outcome.ok:
@@ -205,6 +207,19 @@ class ConversationTracker:
         happened = self._relations.done(incident.call, ending.result)
         note.incident = replace(incident, attempts=attempts, happened=happened)
         return self._fulfilled(note, ending.at) if happened else []
+
+    def _verified_elsewhere(self, read: Incident, match: Match, ending: _Ending) -> list[Incident]:
+        """Settle a write whose verifying read was down when a substitute of that read shows what the write did."""
+        above = self._open.get(read.parent_id)
+        if above is None or not above.incident.uncertain_write:
+            return []
+        write = above.incident.call
+        if not self._relations.verifies(write, read.call):
+            return []
+        shown = self._relations.shown(read.call, match.target, ending.result)
+        happened = self._relations.done(write, shown) if shown is not None else None
+        above.incident = replace(above.incident, happened=happened)
+        return self._fulfilled(above, ending.at) if happened else []
 
     def _unsettled(self, attempts: list[Attempt]) -> Incident | None:
         """Return the incident that a good answer left open: it shows no write, or is a substitute's that did not answer."""

@@ -72,6 +72,14 @@ class MapRelations:
                 return self._map.answer(failed, offer, [result]).ok
         return None
 
+    def shown(self, failed: ToolCall, target: str, result: Any) -> Any:
+        """What a substitute's result says in the form of the failed tool's, where the map can read it."""
+        for offer in self._map.candidates(failed, None, _NOTHING_KNOWN):
+            if offer.target == target and not self._map.picks_from_several(failed, offer):
+                answer = self._map.answer(failed, offer, [result])
+                return answer.value if answer.ok else None
+        return None
+
     def emptiness(self, tool: str) -> Emptiness | None:
         """What the map says an empty answer of ``tool`` is."""
         return self._map.emptiness(tool)

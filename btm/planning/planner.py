@@ -1,21 +1,27 @@
 """From an incident, beliefs and rules to a plan. Pure: no clock, store or log, and randomness only when handed in.
 
-Steps that do not depend on each other are best tried in the order of p·v/c: success chance times value over cost
-(the optimal order for sequential tests, e.g. Kadane & Simon, "Optimal strategies for a class of constrained
-sequential problems", Annals of Statistics 1977). A step is worth trying while p·v·V exceeds its cost, where V is what
-success is worth; it is given up when that fails even at the upper end of the chance's 95 % interval. Policies forbid or
-require first; escalating comes when nothing worth trying is left.
+Steps that do not depend on each other are best tried in the order of p·v/c: success chance, times the chance v that
+what a substitute gives suffices, over cost (the optimal order for sequential tests, e.g. Kadane & Simon, "Optimal
+strategies for a class of constrained sequential problems", Annals of Statistics 1977). Repeats do depend on each other:
+the second cannot come before the first. A chain of them is worth what its best beginning is, the largest P_k/C_k over k,
+where P_k is the chance that one of the next k repeats works and C_k what they cost until one does (the index of a chain of
+tests; J. B. Kadane, "Quiz show problems", Journal of Mathematical Analysis and Applications 27, 1969). So a tool that heals
+at the second try is not given up at the first.
+
+One rule says when to stop: a step is worth trying while P·v·V exceeds what it costs, where V is what a success is worth
+in calls: a hand-over spared. P is taken at the upper end of its 95 % interval, since what is never tried would never be
+learned about. Policies forbid or require first; escalating comes when nothing worth trying is left.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from btm.fallback import Step
 from btm.learning.posterior import BetaPosterior
-from btm.model import Action, EvidenceKey, Incident
+from btm.model import MAX_ORDINAL, Action, EvidenceKey, Incident
 from btm.planning.plan import RecoveryPlan, Verdict
 from btm.planning.policy import Policies, Situation
 
@@ -134,16 +140,53 @@ class Planner:
             chance = self.explore.betavariate(belief.alpha, belief.beta)
         wait_s = self._wait(incident, ordinal) if step.action is Action.RETRY else 0.0
         cost = step.cost + wait_s * self.settings.cost_per_second
-        gain = step.coverage * self.settings.value_of_success
-        # Thin evidence gets the benefit of the doubt: what is never tried would never be learned about.
-        worth_trying = chance * gain > cost or belief.high * gain > cost
-        return step.weighed(belief, chance=chance, wait_s=wait_s, cost=cost, worth_trying=worth_trying)
+        chain = [(belief, chance, cost)]
+        if step.action is Action.RETRY:
+            chain += self._later_repeats(step, incident, believe)
+        score = best_beginning((likely, price) for _, likely, price in chain) * step.coverage
+        worth_trying = score * self.settings.value_of_success > 1.0 or (
+            # Thin evidence gets the benefit of the doubt: what is never tried would never be learned about.
+            best_beginning((one.high, price) for one, _, price in chain)
+            * step.coverage
+            * self.settings.value_of_success
+            > 1.0
+        )
+        return step.weighed(
+            belief, chance=chance, wait_s=wait_s, cost=cost, score=score, worth_trying=worth_trying
+        )
+
+    def _later_repeats(
+        self, step: Step, incident: Incident, believe: Believe
+    ) -> Iterator[tuple[BetaPosterior, float, float]]:
+        """Give the repeats that could follow the next one: what is believed of each, its chance, and its cost."""
+        for number in range(incident.tried(Action.RETRY) + 2, MAX_TRIES + 1):
+            ordinal = min(number, MAX_ORDINAL)
+            belief = believe(EvidenceKey(incident.tool, incident.kind, Action.RETRY, "", ordinal))
+            yield (
+                belief,
+                belief.mean,
+                step.cost + self._wait(incident, number) * self.settings.cost_per_second,
+            )
 
     def _wait(self, incident: Incident, ordinal: int) -> float:
         asked = incident.outcome.retry_after_s
         if asked is not None:
             return max(asked, 0.0)
         return min(self.settings.first_wait_s * 2.0 ** (ordinal - 1), self.settings.longest_wait_s)
+
+
+def best_beginning(tries: Iterable[tuple[float, float]]) -> float:
+    """Return the most that a unit of cost buys in the first k of tries that follow each other, over every k.
+
+    Each try has a chance and a cost, and is only made when those before it failed. 0 where there is none.
+    """
+    best, works, cost, reached = 0.0, 0.0, 0.0, 1.0
+    for chance, price in tries:
+        works += reached * chance
+        cost += reached * price
+        reached *= 1.0 - chance
+        best = max(best, works / cost)
+    return best
 
 
 def _possible(incident: Incident, options: Options) -> Iterator[Step]:

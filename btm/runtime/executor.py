@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from btm.events import ActionName, ActionTaken, Hooks
 from btm.fallback import FallbackMap, Step
@@ -34,7 +34,8 @@ _TAKEN: Mapping[Action, ActionName] = {
 Answer = tuple[Learned, Reply]
 
 
-class _Served(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Served:
     """An answer for the agent, the tool it came from, what it lacks, and how good it is."""
 
     result: Any
@@ -58,23 +59,43 @@ class Acting:
     def recover(self, handled: Handled, incident: Incident) -> Generator[Request, Reply | None, Handled]:
         """Carry out plans until the incident is resolved or nothing is left that btm can do by itself."""
         moves = _Moves(handled.call, list(handled.trail))
-        best = handled
+        answer = yield from self._ways(incident, moves)
+        if answer is None or not (answer.outcome.ok or handled.error is not None):
+            return replace(handled, trail=tuple(moves.trail))
+        return _served(handled, answer, moves)
+
+    def _ways(
+        self, incident: Incident, moves: _Moves, parents: tuple[str, ...] = ()
+    ) -> Generator[Request, Reply | None, _Served | None]:
+        """Take steps about an incident until one gives an answer; return it, or else the best half of one.
+
+        ``parents`` are the incidents for whose sake this one is answered: a read that was to show what a write did, and
+        was down, has ways round it like any other.
+        """
+        half: _Served | None = None
         current: Incident | None = incident
         while current is not None and moves.count < MAX_MOVES:
             plan = safely(self.plan_for, current)
             step = self._own_step(plan, current, moves) if plan is not None else None
             if step is None:
                 break
-            answer = yield from self._carry_out(step, current, moves)
-            if answer is not None:
-                served = _served(handled, answer, moves)
-                if answer.outcome.ok:
-                    return served
-                # Half an answer is better than none: it is what the agent gets, with a warning, if nothing comes of
-                # the rest.
-                best = served if best.error is not None else best
-            current = safely(self.ledger.incident, handled.call.conversation, incident.incident_id)
-        return replace(best, trail=tuple(moves.trail))
+            answer = yield from self._carry_out(step, current, moves, (*parents, incident.incident_id))
+            if answer is not None and answer.outcome.ok:
+                return answer
+            # Half an answer is better than none: it is what the agent gets, with a warning, if nothing comes of the rest.
+            half = half or answer
+            current = safely(self.ledger.incident, incident.conversation, incident.incident_id)
+        return half
+
+    def _instead(
+        self, learned: Learned, moves: _Moves, parents: tuple[str, ...]
+    ) -> Generator[Request, Reply | None, _Served | None]:
+        """Return what ways round a call that btm made for itself give, now that it failed."""
+        failed = learned.incident
+        if failed is None or failed.incident_id in parents:
+            return None
+        answer = yield from self._ways(failed, moves, parents)
+        return answer if answer is not None and answer.outcome.ok else None
 
     def _own_step(self, plan: RecoveryPlan, incident: Incident, moves: _Moves) -> Step | None:
         """Return the next step that btm can take by itself, unless the agent's own judgement comes before it.
@@ -110,7 +131,7 @@ class Acting:
         return all(self.fallback_map.effect(tool) is Effect.READ for tool in step.via[:-1])
 
     def _carry_out(
-        self, step: Step, incident: Incident, moves: _Moves
+        self, step: Step, incident: Incident, moves: _Moves, parents: tuple[str, ...]
     ) -> Generator[Request, Reply | None, _Served | None]:
         """Take one step; return the answer for the agent if that was it."""
         match step.action:
@@ -120,13 +141,12 @@ class Acting:
                 learned, _ = yield from self._move(
                     Action.REPAIR, moves.call_of(step, self.fallback_map), moves
                 )
-                return (
-                    (yield from self._retry(Action.REPAIR, step, incident, moves))
-                    if learned.outcome.ok
-                    else None
+                repaired = (
+                    learned.outcome.ok or (yield from self._instead(learned, moves, parents)) is not None
                 )
+                return (yield from self._retry(Action.REPAIR, step, incident, moves)) if repaired else None
             case Action.VERIFY:
-                return (yield from self._verify(step, incident, moves))
+                return (yield from self._verify(step, incident, moves, parents))
             case _:
                 return (yield from self._switch(step, incident, moves))
 
@@ -145,15 +165,17 @@ class Acting:
         return _Served(reply.result, incident.tool, learned.outcome) if answered else None
 
     def _verify(
-        self, step: Step, incident: Incident, moves: _Moves
+        self, step: Step, incident: Incident, moves: _Moves, parents: tuple[str, ...]
     ) -> Generator[Request, Reply | None, _Served | None]:
         learned, reply = yield from self._move(Action.VERIFY, moves.call_of(step, self.fallback_map), moves)
-        happened = learned.outcome.ok and self.fallback_map.done(incident.call, reply.result)
-        if not happened:
+        shown: _Served | None = _Served(reply.result, step.tool, learned.outcome)
+        if not learned.outcome.ok:
+            shown = yield from self._instead(learned, moves, parents)
+            if shown is None:
+                moves.given_up.add(step.target)  # its own plan had nothing left: not even to ask once more
+        if shown is None or not self.fallback_map.done(incident.call, shown.result):
             return None
-        return _Served(
-            self.fallback_map.confirmation(incident.call, reply.result), step.tool, learned.outcome
-        )
+        return replace(shown, result=self.fallback_map.confirmation(incident.call, shown.result))
 
     def _switch(
         self, step: Step, incident: Incident, moves: _Moves
@@ -213,7 +235,7 @@ class _Moves:
 
     origin: ToolCall
     trail: list[Move]
-    # Substitutes that turned out to lack an argument on the way.
+    # Substitutes that turned out to lack an argument on the way, and verifying reads that nothing gets going.
     given_up: set[str] = field(default_factory=set)
 
     def no_answer(self, problem: str) -> None:

@@ -28,3 +28,10 @@ def test_wrong_usage_exits_2() -> None:
     assert run("regret", "--games", "0").exit_code == 2
     assert run("regret", "--half-life", "0").exit_code == 2
     assert run("regret", "--half-life", "nan").exit_code == 2
+
+
+def test_the_planner_is_held_against_dynamic_programming() -> None:
+    found = run_json("regret", "--optimal")
+    assert len(found) == 6
+    assert all(one["share"] <= 0.005 for one in found)
+    assert "dynamic programming" in " ".join(run("regret", "--optimal").stdout.split())

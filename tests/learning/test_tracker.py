@@ -50,6 +50,9 @@ class Relations:
     def done(self, failed: ToolCall, result: Any) -> bool | None:
         return None if result is None else bool(result)
 
+    def shown(self, failed: ToolCall, target: str, result: Any) -> Any:
+        return result
+
     def emptiness(self, tool: str) -> Emptiness | None:
         return self.empty.get(tool)
 

@@ -17,7 +17,7 @@ from btm.learning.posterior import BetaPosterior
 from btm.model import Action, Attempt, Effect, ErrorKind, EvidenceKey, Incident, Outcome, ToolCall
 from btm.planning.options import options_for
 from btm.planning.plan import RecoveryPlan
-from btm.planning.planner import MAX_TRIES, Options, Planner, Settings
+from btm.planning.planner import MAX_TRIES, Options, Planner, Settings, best_beginning
 from btm.planning.policy import Policies
 
 FREE = Planner(Policies())
@@ -144,7 +144,11 @@ def test_beliefs_are_asked_for_by_the_next_ordinal() -> None:
         return belief(0.5)
 
     FREE.plan(incident(attempts=tried(("retry", "", "timeout"))), Options(switches=(switch("x"),)), believe)
-    assert [(key.action, key.target, key.ordinal) for key in asked] == [("retry", "", 2), ("switch", "x", 1)]
+    # A repeat is weighed with those that could follow it.
+    assert [(key.action, key.target, key.ordinal) for key in asked] == [
+        *(("retry", "", 2), ("retry", "", 3)),
+        ("switch", "x", 1),
+    ]
 
 
 # -- what is possible ----------------------------------------------------------------------------------------------
@@ -337,3 +341,39 @@ def test_a_better_belief_in_a_step_never_moves_it_back(mean: float) -> None:
         return tools(planner.plan(incident(), options, chances(a=0.3, b=0.6, x=p))).index("x")
 
     assert place(mean + 0.01) <= place(mean)
+
+
+# -- repeats hang together -----------------------------------------------------------------------------------------
+
+
+def by_try(retry: tuple[float, ...], **switches: float) -> Callable[[EvidenceKey], BetaPosterior]:
+    def believe(key: EvidenceKey) -> BetaPosterior:
+        sure = retry[key.ordinal - 1] if key.action is Action.RETRY else switches[key.target]
+        return belief(sure, 1e6)
+
+    return believe
+
+
+def test_a_tool_that_heals_at_the_second_repeat_is_not_given_up_at_the_first() -> None:
+    options = Options(switches=(switch("x", cost=2.0),))
+    slow, stubborn = by_try((0.05, 0.9, 0.9), x=0.5), by_try((0.05, 0.05, 0.05), x=0.5)
+    assert FREE.plan(incident(), options, slow).first.action is Action.RETRY  # type: ignore[union-attr]
+    assert FREE.plan(incident(), options, stubborn).first.action is Action.SWITCH  # type: ignore[union-attr]
+
+
+def test_a_first_repeat_that_is_not_worth_its_cost_is_made_for_the_sake_of_the_second() -> None:
+    once = Planner(Policies(), Settings(value_of_success=3.0))
+    (step, *_) = once.plan(incident(), Options(), by_try((0.01, 0.95, 0.95))).steps
+    assert step.action is Action.RETRY
+    assert step.chance < 0.02
+
+
+@given(st.lists(st.tuples(st.floats(0.01, 0.99), st.floats(0.1, 5.0)), min_size=1, max_size=5))
+def test_the_best_beginning_is_the_best_of_all_beginnings(tries: list[tuple[float, float]]) -> None:
+    def bought(number: int) -> float:
+        failed, works, cost = 1.0, 0.0, 0.0
+        for chance, price in tries[:number]:
+            works, cost, failed = works + failed * chance, cost + failed * price, failed * (1 - chance)
+        return works / cost
+
+    assert best_beginning(tries) == pytest.approx(max(bought(n) for n in range(1, len(tries) + 1)))
