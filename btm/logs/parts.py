@@ -67,6 +67,8 @@ def is_message(value: Any) -> bool:
     found = fields(message)
     if wire.is_wire(found) or steps.is_step(found) or _shape_of(found)[0] is not Sense.NOTHING:
         return True
+    if kind_of(found) and said(found):
+        return True
     if any(type(calls := found.get(name)) is list and calls and type(calls[0]) is dict for name in CALLS):
         return True
     return _holds(found, (*CONTAINERS, "text", "value")) and bool(role_of(found))
@@ -84,6 +86,10 @@ def unwrapped(message: Any) -> tuple[Any, float | None]:
         if steps.is_step(found):
             break
         inner = next((v for name in ENVELOPES if isinstance(v := found.get(name), dict) and v), None)
+        if type(said_in := found.get("content")) is dict and "parts" in said_in:  # Google's
+            inner = said_in
+        if "qualifiedname" in found and type(event := found.get("value")) is dict:  # LlamaIndex's events
+            return {**event, "type": str(found["qualifiedname"]).rpartition(".")[2]}, at
         if inner is None or _shape_of(found)[0] is not Sense.NOTHING or (said(found) and role_of(found)):
             break
         carried = {"type": kind_of(found)} if kind_of(found) and not kind_of(fields(inner)) else {}
@@ -102,6 +108,8 @@ def _shape_of(found: dict[str, Any]) -> tuple[Sense, dict[str, Any], str]:
     """Return whether these are the fields of a call or an answer, the fields themselves, and what it is called."""
     word = kind_of(found)
     means = sense(word) if word else Sense.NOTHING
+    if means is not Sense.NOTHING and _lists_pieces(found):
+        return Sense.NOTHING, found, ""
     if means is Sense.CALL and not _asks(found):
         # A tool's definition is of type function, too, and its answer of type tool.
         means = (
@@ -121,6 +129,13 @@ def _shape_of(found: dict[str, Any]) -> tuple[Sense, dict[str, Any], str]:
     if "toolname" in found and _holds(found, ARGUMENTS):
         return Sense.CALL, found, "tool"
     return Sense.NOTHING, found, ""
+
+
+def _lists_pieces(found: Mapping[str, Any]) -> bool:
+    """Whether an event's content is a list of calls or answers, and the event none itself (AutoGen)."""
+    content = found.get("content")
+    piece = fields(content[0]) if type(content) is list and content and type(content[0]) is dict else {}
+    return first(piece, ANSWERS_ID[:-1]) is not None or ("arguments" in piece and "name" in piece)
 
 
 def _holds(found: Mapping[str, Any], names: tuple[str, ...]) -> bool:

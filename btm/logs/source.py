@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from btm.errors import MissingExtraError, TraceError
+from btm.logs import archive
 
 CHUNK = 1 << 20
 """Bytes that are read, or unpacked, at a time."""
@@ -26,6 +27,7 @@ STDIN = "-"
 
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
+_ZIP = b"PK\x03\x04"
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # what PowerShell writes
 # Zstandard gives all that a piece of input unpacks to: at most 128 KiB for each 4 bytes, so pieces are small.
@@ -144,6 +146,11 @@ def open_log(path: str, watch: Watch | None = None) -> Iterator[ByteStream]:
     except OSError as error:
         raise TraceError(f"{path}: cannot be opened: {error.strerror or error}") from error
     with file:
+        if file.seekable() and file.read(len(_ZIP)) == _ZIP:
+            yield ByteStream(archive.Members(path))
+            return
+        if file.seekable():
+            file.seek(0)
         yield ByteStream(file if watch is None else _Watched(file, watch))
 
 

@@ -27,7 +27,7 @@ def matches(sample: Sample) -> bool:
     """Whether the log's first records are runs."""
     if any("run_type" in record and not _KEYS.isdisjoint(record) for record in sample.objects):
         return True
-    return "runs" in sample.keys or (not sample.records and b'"run_type"' in sample.head)
+    return b'"run_type"' in sample.head and ("runs" in sample.keys or not sample.records)
 
 
 def apart(sample: Sample) -> None:

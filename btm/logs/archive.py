@@ -1,0 +1,69 @@
+"""Zip archives of logs (inspect_ai's .eval, exports of platforms), read as the documents in them, one after the other.
+
+Python's zipfile finds the members; those packed with Zstandard, which it cannot unpack before Python 3.14, are unpacked
+here.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator
+
+from btm.errors import MissingExtraError, TraceError
+
+_ZSTANDARD = 93
+_CHUNK = 1 << 20
+_HEADER = 30  # bytes of a member's local header, before its name
+_LOGS = (".json", ".jsonl", ".ndjson")
+
+
+class Members:
+    """The logs in an archive as one file. Of an .eval only the samples are logs: the rest sums them up."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._chunks = self._unpacked()
+        self._rest = b""
+
+    def read(self, size: int) -> bytes:
+        """Return at most ``size`` bytes; none at the end."""
+        while not self._rest:
+            if (chunk := next(self._chunks, None)) is None:
+                return b""
+            self._rest = chunk
+        given, self._rest = self._rest[:size], self._rest[size:]
+        return given
+
+    def _unpacked(self) -> Iterator[bytes]:
+        try:
+            with zipfile.ZipFile(self._path) as archive:
+                logs = [member for member in archive.infolist() if member.filename.endswith(_LOGS)]
+                samples = [member for member in logs if member.filename.startswith("samples/")]
+                for member in samples or logs:
+                    yield from self._member(archive, member)
+                    yield b"\n"
+        except zipfile.BadZipFile as error:
+            raise TraceError(f"{self._path}: a damaged zip archive: {error}") from error
+
+    def _member(self, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Iterator[bytes]:
+        if member.compress_type == _ZSTANDARD:
+            yield from _zstandard(self._path, member)
+            return
+        with archive.open(member) as file:
+            yield from iter(lambda: file.read(_CHUNK), b"")
+
+
+def _zstandard(path: str, member: zipfile.ZipInfo) -> Iterator[bytes]:
+    try:
+        import zstandard  # noqa: PLC0415 - optional, and only some archives need it
+    except ImportError as missing:
+        raise MissingExtraError("zstandard", "zstd", "reading an archive that is packed with it") from missing
+    with open(path, "rb") as file:
+        file.seek(member.header_offset)
+        header = file.read(_HEADER)
+        file.seek(int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little"), 1)
+        with zstandard.ZstdDecompressor().stream_reader(file, closefd=False) as reader:
+            left = member.file_size
+            while left > 0 and (chunk := reader.read(min(_CHUNK, left))):
+                left -= len(chunk)
+                yield chunk
