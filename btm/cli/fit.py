@@ -12,7 +12,7 @@ import click
 from btm.cli.fit_report import document, show
 from btm.cli.logs import reading
 from btm.cli.options import FORMAT, JSON, LOGS, STRICT, Number, database_option, map_option
-from btm.cli.output import check_writable, emit_json, fail
+from btm.cli.output import FOUND, check_writable, emit_json, fail
 from btm.learning.posterior import Evidence
 from btm.learning.priors import fit_priors
 from btm.logs.attempts_table import AttemptsFile
@@ -99,6 +99,8 @@ def fit(
         emit_json(document(done))
     else:
         show(done, None if dry_run else database, details=dry_run)
+    if done.lost:
+        raise SystemExit(FOUND)
 
 
 def _opened(database: str | None, half_life_days: float | None, now: float) -> SqlStore:

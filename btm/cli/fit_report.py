@@ -15,6 +15,7 @@ from btm.logs.fit import Fit
 from btm.model import ErrorKind
 
 _SHOWN = 12
+_PASSED_SHOWN = 6
 _TOOLS = 40
 _BESIDE_KINDS = 50  # columns for a tool's name and the numbers
 
@@ -32,6 +33,12 @@ def document(done: Fit) -> dict[str, Any]:
         "attempts": done.attempts,
         "actions": dict(done.actions.most_common()),
         "formats": dict(done.formats.most_common()),
+        "by_format": {
+            name: {"conversations": n, "calls": done.format_calls[name], "errors": done.format_errors[name]}
+            for name, n in done.formats.most_common()
+        },
+        "orphans": done.orphans,
+        "passed_over": dict(done.passed.most_common()),
         "tools": {
             tool: {"calls": calls, "errors": by_tool.get(tool, {})}
             for tool, calls in done.tools.most_common()
@@ -55,6 +62,9 @@ def show(done: Fit, database: str | None, *, details: bool) -> None:
     """Print a fit for people; ``database`` is where it was written, ``details`` adds the counts a tool and action."""
     out = console()
     _print_counts(done, out)
+    if len(done.formats) > 1:
+        out.print()
+        out.print(_formats(done))
     if done.errors:
         out.print()
         out.print(_errors(done))
@@ -82,8 +92,12 @@ def show(done: Fit, database: str | None, *, details: bool) -> None:
 
 
 def _print_counts(done: Fit, out: Console) -> None:
-    formats = ", ".join(f"{name} {count:,}" for name, count in done.formats.most_common())
-    out.print(counted(done.conversations, "conversation") + (f" ({formats})" if formats else ""))
+    one = (
+        next((f" ({name} {count:,})" for name, count in done.formats.items()), "")
+        if len(done.formats) == 1
+        else ""
+    )
+    out.print(counted(done.conversations, "conversation") + one)
     if done.already_fitted:
         out.print(f"{counted(done.already_fitted, 'conversation')} fitted before, which add nothing again")
     counts = ((done.calls, "call"), (sum(done.errors.values()), "error"), (done.incidents, "incident"))
@@ -91,6 +105,18 @@ def _print_counts(done: Fit, out: Console) -> None:
     out.print(f"{said} to recover")
     if done.unanswered:
         out.print(f"{counted(done.unanswered, 'call')} without an answer in the log, which teach nothing")
+    if done.orphans:
+        out.print(f"{counted(done.orphans, 'answer')} to calls that are not in the log, which teach nothing")
+    if done.passed:
+        what = ", ".join(f"{reason} {count:,}" for reason, count in done.passed.most_common(_PASSED_SHOWN))
+        paragraph(out, f"{counted(done.passed.total(), 'record')} passed over: {what}")
+
+
+def _formats(done: Fit) -> Table:
+    shown = table("format", "conversations", "calls", "errors", numeric=("conversations", "calls", "errors"))
+    for name, count in done.formats.most_common():
+        shown.add_row(name, f"{count:,}", f"{done.format_calls[name]:,}", f"{done.format_errors[name]:,}")
+    return shown
 
 
 def _errors(done: Fit) -> Table:

@@ -15,8 +15,8 @@ from typing import Any
 import click
 
 from btm import __version__
-from btm.cli.output import FAULT, INTERRUPTED, UNREAD, USAGE, fail
-from btm.errors import BTMError, nearest
+from btm.cli.output import FAULT, FOUND, INTERRUPTED, UNREAD, USAGE, fail
+from btm.errors import BTMError, UnknownFormatError, nearest
 
 # name -> (module, attribute, one line for the list of commands)
 COMMANDS: dict[str, tuple[str, str, str]] = {
@@ -146,7 +146,8 @@ def main() -> None:
         sys.stderr.write(f"btm: {error}\n")
         for note in getattr(error, "__notes__", ()):
             sys.stderr.write(f"     {note}\n")
-        raise SystemExit(USAGE) from None
+        # A log that nothing can be read from is a finding: the command was right, and the log is there.
+        raise SystemExit(FOUND if isinstance(error, UnknownFormatError) else USAGE) from None
     except Exception as error:  # noqa: BLE001 - whatever it is, it is no finding of a check
         traceback.print_exception(error)
         sys.stderr.write("btm: this is a fault of btm itself\n")

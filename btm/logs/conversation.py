@@ -114,12 +114,20 @@ class Passed(NamedTuple):
 
 
 class Skipped(NamedTuple):
-    """A piece of a log that could not be read: ``line`` counts from 1; 0 stands for the file as a whole."""
+    """A piece of a log that could not be read: ``line`` counts from 1; 0 stands for the file as a whole.
+
+    ``lost`` says that there was something in it to learn from, as far as can be seen, and that all of it is missing.
+    """
 
     file: str
     line: int
     reason: str
+    lost: bool = False
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.line else self.file
         return f"{place}: {self.reason}"
+
+
+Item = Conversation | Entry | Skipped | Passed
+"""What a reader gives."""

@@ -25,13 +25,17 @@ class Fit:
     """What a fit has learned so far, as sums and counts; nothing of it is in a database yet.
 
     ``sums`` are a key's successes and failures as evidence weighs them; ``tried`` counts them, by key and success.
+    ``lost`` counts the logs out of which nothing was read although something in them looks like calls, ``orphans`` answers
+    to calls that the logs do not hold, ``passed`` records that hold nothing, by what they are.
     ``made`` holds every attempt with its conversation's id, if the fit was asked to keep them.
     """
 
     conversations: int = 0
     already_fitted: int = 0
+    known_calls: int = 0
     calls: int = 0
     unanswered: int = 0
+    orphans: int = 0
     incidents: int = 0
     attempts: int = 0
     errors: Counter[ErrorKind] = field(default_factory=Counter)
@@ -39,8 +43,11 @@ class Fit:
     tools: Counter[str] = field(default_factory=Counter)
     actions: Counter[Action] = field(default_factory=Counter)
     formats: Counter[str] = field(default_factory=Counter)
+    format_calls: Counter[str] = field(default_factory=Counter)
+    format_errors: Counter[str] = field(default_factory=Counter)
     skipped: list[Skipped] = field(default_factory=list)
     skipped_count: int = 0
+    lost: int = 0
     passed: Counter[str] = field(default_factory=Counter)
     fitted: LearnedFrom = field(default_factory=LearnedFrom)
     sums: dict[EvidenceKey, list[float]] = field(default_factory=dict)
@@ -64,7 +71,10 @@ class Fit:
                 if outcome.kind is not None:
                     self.errors[outcome.kind] += 1
                     self.tool_errors[call.tool, outcome.kind] += 1
+        self.format_calls[conversation.format] += answered + told.unanswered
+        self.format_errors[conversation.format] += sum(not outcome.ok for _, outcome in told.outcomes)
         self.calls += answered + told.unanswered
+        self.orphans += conversation.orphans
         self.unanswered += told.unanswered
         self.incidents += len(told.incidents)
         self.attempts += len(told.attempts)
@@ -81,6 +91,7 @@ class Fit:
     def skip(self, skipped: Skipped) -> None:
         """Note a piece of a log that could not be read."""
         self.skipped_count += 1
+        self.lost += skipped.lost
         if len(self.skipped) < _MAX_SKIPPED:
             self.skipped.append(skipped)
 
@@ -88,6 +99,9 @@ class Fit:
         """Add what another fit learned, from other conversations."""
         self.conversations += other.conversations
         self.already_fitted += other.already_fitted
+        self.known_calls += other.known_calls
+        self.orphans += other.orphans
+        self.lost += other.lost
         self.calls += other.calls
         self.unanswered += other.unanswered
         self.incidents += other.incidents
@@ -98,6 +112,8 @@ class Fit:
         self.actions += other.actions
         self.tried += other.tried
         self.formats += other.formats
+        self.format_calls += other.format_calls
+        self.format_errors += other.format_errors
         self.skipped += other.skipped[: _MAX_SKIPPED - len(self.skipped)]
         self.skipped_count += other.skipped_count
         self.passed += other.passed
@@ -148,6 +164,7 @@ def teach(
             and (digest in fitted_before or digest in fitted_here or digest in done.fitted)
         ) or (item.format == EVENTS and item.conversation_id in lived):
             done.already_fitted += 1
+            done.known_calls += sum(map(len, item.batches))
         else:
             done.add(item, listener.listen(item), decay, keep=keep)
     return done

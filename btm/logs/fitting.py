@@ -14,6 +14,7 @@ import signal
 import sys
 import threading
 import warnings
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
@@ -35,6 +36,7 @@ from btm.logs.loose import Gathered, Gathering, put_in_order
 from btm.logs.reading import logs_to_read, opened, read_items
 from btm.logs.records import Excerpt, Piece
 from btm.logs.source import STDIN, LogFile, Watch, find_logs
+from btm.logs.unread import Counted, lost_in
 
 _PART_BYTES = 512 << 10
 _PART_CONVERSATIONS = 256
@@ -150,11 +152,19 @@ def _parts_done(
             yield work.do(some, seen)
         return
     logs = logs_to_read(paths, name)
+    read: Counter[str] = Counter()  # calls of each log whose records the workers read
     with _pool(workers, work) as pool:
         for part, done in _in_order(pool, _parts(logs, name, watch), workers * _WAITING):
             repeated = {fitted.digest for fitted in done.fitted if fitted.digest in seen}
             # Two parts that hold the same conversation is rare, and nothing was written yet: do it again without.
-            yield work.do(part.read(), repeated) if repeated else done
+            learned = work.do(part.read(), repeated) if repeated else done
+            if part.reader:
+                read[part.log] += learned.calls + learned.known_calls
+            yield learned
+    for lost in filter(None, (lost_in(log) for log, calls in read.items() if not calls)):
+        nothing = Fit()
+        nothing.skip(lost)
+        yield nothing
 
 
 def _batches(items: Iterator[_Item]) -> Iterator[Iterator[_Item]]:
@@ -174,7 +184,10 @@ def _parts(logs: Iterable[LogFile], name: str | None, watch: Watch | None) -> It
                     reader, opened_log = found
                     path = reader.apart(opened_log.sample)
                     if path is None:
-                        yield from _whole(gathering.of(reader.read(opened_log)))
+                        items = Counted(reader.read(opened_log))
+                        yield from _whole(gathering.of(items))
+                        if not items.calls and (lost := lost_in(log.path)) is not None:
+                            yield _Part(conversations=(lost,))
                     else:
                         yield from _excerpts(log.path, reader.NAME, opened_log.pieces(path))
         yield from _whole(iter(gathering))

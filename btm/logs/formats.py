@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Protocol
 
 from btm.errors import TraceError, UnknownFormatError, nearest
-from btm.logs.loose import Item
+from btm.logs.conversation import Item
 from btm.logs.readers import events, langsmith, openinference, otel, trajectories
 from btm.logs.readers.platforms import PLATFORMS
 from btm.logs.readers.transcripts import TRANSCRIPTS

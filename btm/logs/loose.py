@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 import orjson
 
 from btm.logs.chat import MALFORMED, reason
-from btm.logs.conversation import NO_RESULT, Conversation, Entry, Passed, Skipped
+from btm.logs.conversation import NO_RESULT, Conversation, Entry, Item, Passed, Skipped
 from btm.logs.eventlog import outcome_from, reported
 from btm.logs.groups import Groups
 from btm.logs.joining import SNAPSHOT, joined
@@ -90,9 +90,6 @@ def entries(
             yield from _entries(record, name, parse)
         except MALFORMED as error:
             yield Skipped(log.name, record.line, f"not a record of {name}: {reason(error)}")
-
-
-Item = Conversation | Entry | Skipped | Passed
 
 
 class Gathering:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 from btm.errors import TraceError
 from btm.logs.conversation import Conversation, Passed, Skipped
@@ -12,6 +13,7 @@ from btm.logs.formats import Reader, named_reader, reader_for
 from btm.logs.loose import Gathering, put_in_order
 from btm.logs.records import Log
 from btm.logs.source import STDIN, ByteStream, LogFile, Watch, find_logs, open_log
+from btm.logs.unread import Counted, lost_in
 
 
 def read_conversations(
@@ -60,7 +62,7 @@ def logs_to_read(paths: Iterable[str | os.PathLike[str]], name: str | None) -> l
 
 
 def _check(log: LogFile) -> None:
-    if log.named and log.path != STDIN:
+    if log.named and log.path != STDIN and Path(log.path).is_file():  # a pipe can be read only once
         with open_log(log.path) as stream:
             opened = Log(log.path, stream)
             if not opened.sample.empty:
@@ -86,7 +88,10 @@ def _conversations(
                     yield found
                 elif found is not None:
                     reader, opened_log = found
-                    yield from gathering.of(reader.read(opened_log))
+                    items = Counted(reader.read(opened_log))
+                    yield from gathering.of(items)
+                    if not items.calls and (lost := lost_in(log.path)) is not None:
+                        yield lost
         yield from put_in_order(gathering)
 
 
@@ -102,7 +107,8 @@ def opened(
         except TraceError as error:
             if log.named:
                 raise
-            found = Skipped(log.path, 0, str(error).removeprefix(f"{log.path}: "))
+            why = str(error).removeprefix(f"{log.path}: ")
+            found = Skipped(log.path, 0, why, lost=lost_in(log.path) is not None)
         yield found
 
 

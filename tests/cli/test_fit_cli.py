@@ -148,7 +148,7 @@ def test_an_unknown_format_ends_with_what_was_looked_for(
     monkeypatch.setattr(sys, "argv", ["btm", "fit", str(tmp_path / "notes.txt"), "--db", str(database)])
     with pytest.raises(SystemExit) as ended:
         main()
-    assert ended.value.code == 2
+    assert ended.value.code == 1
     said = capsys.readouterr().err
     assert "openai_chat: `messages` whose members have a `role`" in said
     assert "The log begins with: buy milk" in said

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from btm.logs import joining
 from btm.logs.chat import conversations, records_apart
+from btm.logs.conversation import Item
 from btm.logs.finding import conversations_in
-from btm.logs.loose import Item
 from btm.logs.parts import is_message
 from btm.logs.records import Log
 from btm.logs.sample import Sample
