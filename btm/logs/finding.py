@@ -11,9 +11,9 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from btm.logs.layout import LISTS
-from btm.logs.parts import is_message, role_of, unwrapped
+from btm.logs.parts import is_message, who_says
 from btm.logs.values import parsed_json, time_of
-from btm.logs.words import fields, plain
+from btm.logs.words import plain
 
 _DEPTH = 8
 _LOOKED_AT = 50
@@ -109,7 +109,7 @@ def _exchange(value: Mapping[str, Any]) -> list[Any] | None:
     """Return the messages of a request and its response, or None where there are not both."""
     named = {plain(str(name)): inner for name, inner in value.items()}
     asked = next((found for name in _REQUESTS if (found := _side(named.get(name), name))), None)
-    if asked is None or role_of(fields(unwrapped(asked[-1])[0])) == "assistant":
+    if asked is None or who_says(asked[-1]) == "assistant":
         return None  # a request ends with somebody else's words
     answered = next((found for name in _RESPONSES if (found := _side(named.get(name), name))), None)
     return None if answered is None else asked + answered

@@ -59,6 +59,11 @@ def role_of(found: Mapping[str, Any], names: tuple[str, ...] = ROLE) -> str:
     return ""
 
 
+def who_says(value: Any) -> str:
+    """Return who speaks in a message as it stands in a log; "" for what is none."""
+    return role_of(fields(unwrapped(value)[0])) if isinstance(value, dict) else ""
+
+
 def is_message(value: Any) -> bool:
     """Whether a value is a message, part or event of a conversation, in any of the formats."""
     if not isinstance(value, dict):
