@@ -211,7 +211,7 @@ def refusal_text(handled: Handled) -> str:
         said += f" {harmless(cut(verdict.say, _SAY_LIMIT))}"
     lines = [said]
     if plan.first is not None:
-        lines.append(f"Next: {instruction(plan.first, plan.call)}.")
+        lines.append(f"Next: {instruction(plan.first, plan)}.")
     untried = [step for step in plan.steps[1:4] if step.action is Action.SWITCH]
     if untried:
         lines.append(f"Also untried: {', '.join(tool_name(step.tool) for step in untried)}.")

@@ -8,7 +8,7 @@ from typing import Any
 
 from btm.classify.expectations import ErrorRule, Expectations, Freshness
 from btm.fallback.checking import steps_of
-from btm.fallback.fields import expand_kinds
+from btm.fallback.fields import FULL, expand_kinds
 from btm.fallback.filling import Arguments, arguments_for
 from btm.fallback.schema import CrossCheck, Fallback, MapFile, Repair, ToolEntry, Verify
 from btm.fallback.step import Step
@@ -29,11 +29,15 @@ class Edge:
     def applies(self, kind: ErrorKind | None) -> bool:
         """Whether it is offered after an error of this kind; an unknown kind (None) shuts nothing out.
 
-        Values that one tool refused are not sent to another, which may be less strict, unless the map says so.
+        Unless the map says so, values that one tool refused are not sent to another, which may be less strict, and an
+        empty answer, which may be true, is not replaced by rows of a tool that gives only a part.
         """
         if kind is None:
             return True
-        return kind.family is not Family.CALLER if self.kinds is None else kind in self.kinds
+        if self.kinds is not None:
+            return kind in self.kinds
+        partly = kind is ErrorKind.EMPTY_RESULT and self.template.coverage < FULL
+        return kind.family is not Family.CALLER and not partly
 
     def fill(self, names: Mapping[str, Any], step: int = 0) -> Step:
         """Return the offer's call (of the given step) with its arguments filled from ``names``."""

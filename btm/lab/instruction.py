@@ -25,7 +25,11 @@ class Instruction:
     wait_s: float = 0.0
 
 
-_VERBS: Mapping[str, Action] = {**{action.value: action for action in Action}, "stop": Action.ABANDON}
+_VERBS: Mapping[str, Action] = {
+    **{action.value: action for action in Action},
+    "stop": Action.ABANDON,
+    "call": Action.REVISE,
+}
 _LINE = re.compile(
     r"^[\s>*_`#-]*(?:next|then)[\s*_`]*:[\s*_`]*(?P<verb>[a-z]+)(?P<rest>.*)$", re.IGNORECASE | re.MULTILINE
 )

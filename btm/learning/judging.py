@@ -26,6 +26,9 @@ BESIDE_THE_POINT = Outcome(
 )
 """How a substitute's good answer counts for the call that it stood in for when it holds nothing about it."""
 
+IN_A_ROW = "empty:in a row"
+"""The rule of an answer that is suspicious because all of its tool's are empty."""
+
 TOO_MANY_EMPTY = 4
 """Different calls of one tool in a row that come back empty until that is suspicious: a search that is shut says so."""
 
@@ -102,9 +105,10 @@ def _empty(
         return NOTHING_THERE
     if stated is Emptiness.ERROR:
         return replace(outcome, reason=f"{outcome.reason}, which is never right of this tool")
+    if in_a_row >= TOO_MANY_EMPTY:
+        said = f"{outcome.reason}; so did {in_a_row} different calls in a row"
+        return replace(outcome, reason=said, rule=IN_A_ROW)
     against = "the map says that this is suspicious" if stated is Emptiness.SUSPICIOUS else ""
-    if not against and in_a_row >= TOO_MANY_EMPTY:
-        against = f"so did {in_a_row} different calls in a row"
     if not against:
         against = _failed_beside(ticket, notes, relations)
     if not against and relations.cross_checked(call.tool):

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from btm.fallback import Step
-from btm.model import Action, ChoiceEnum, ToolCall
+from btm.learning.judging import IN_A_ROW
+from btm.model import Action, Attempt, ChoiceEnum, ErrorKind, ToolCall
 from btm.planning.plan import Level, RecoveryContext, RecoveryPlan
 from btm.support.untrusted import bounded_json, cut, harmless, redact, text_of, tool_name
 
@@ -112,16 +113,16 @@ def quoted(text: str, limit: int = _DETAIL_LIMIT) -> str:
 def _lines(plan: RecoveryPlan) -> list[Line]:
     lines: list[Line] = []
     if plan.first is not None:
-        lines.append(Line(0, "next", instruction(plan.first, plan.call)))
+        lines.append(Line(0, "next", instruction(plan.first, plan)))
         lines += [Line(2, "why", reason) for reason in _reasons(plan.first, plan)]
-        lines += [Line(3, "then", instruction(step, plan.call) + _chance(step)) for step in plan.steps[1:4]]
+        lines += [Line(3, "then", instruction(step, plan) + _counted(step)) for step in plan.steps[1:4]]
     for verdict in plan.verdicts:
         if verdict.say:
             rank = 1 if verdict.require else 2 if verdict.level is Level.ENFORCE else 4
             lines.append(Line(rank, _label(verdict.require, verdict.forbid), harmless(verdict.say)))
     if plan.tried:
         lines.append(Line(4, "tried", "; ".join(_tried(plan))))
-    if plan.health:
+    if plan.health and not plan.general:
         lines.append(Line(4, "health", f"{tool_name(plan.call.tool)} {plan.health}"))
     if plan.escalation_tool and not plan.exhausted and Action.ESCALATE not in plan.forbidden:
         lines.append(
@@ -138,10 +139,10 @@ def _label(require: Action | None, forbid: Iterable[Action]) -> str:
     return "avoid" if set(forbid) else "note"
 
 
-def instruction(step: Step, call: ToolCall) -> str:
+def instruction(step: Step, plan: RecoveryPlan) -> str:
     """Return a step as an instruction: ``retry get_order {"order_id": "O1"} after 2 s``."""
     name = tool_name(step.tool)
-    failed = tool_name(call.tool if step.above is None else step.above.tool)
+    failed = tool_name(plan.call.tool if step.above is None else step.above.tool)
     arguments = "" if step.arguments is None else " " + arguments_text(step.arguments)
     fill = f", and fill in {', '.join(tool_name(m) for m in step.missing)}" if step.missing else ""
     match step.action:
@@ -149,10 +150,12 @@ def instruction(step: Step, call: ToolCall) -> str:
             wait = f" after {step.wait_s:g} s" if step.wait_s >= 1 else ""
             return f"retry {name}{arguments}{wait}"
         case Action.REVISE:
-            return f"revise the arguments of {name} and call it again"
+            return _another_call(name, plan)
         case Action.REPAIR:
             return f"repair with {name}{arguments}{fill}, then retry {failed}"
         case Action.SWITCH:
+            if step.arguments is None:
+                return f"switch to {name}, with arguments of your own"
             if len(step.via) > 1:
                 fill += "".join(f", then {tool_name(tool)} with what it gave" for tool in step.via[1:])
             lacks = f"; it lacks {harmless(', '.join(step.lacks))}" if step.lacks else ""
@@ -162,7 +165,37 @@ def instruction(step: Step, call: ToolCall) -> str:
         case Action.ESCALATE:
             return f"escalate with {name}: nothing else is left to try"
         case Action.ABANDON:
-            return f"stop calling {failed} and tell the user what failed: nothing else is left to try"
+            return _the_end(failed, plan)
+
+
+def _another_call(name: str, plan: RecoveryPlan) -> str:
+    if not plan.general:
+        return f"revise the arguments of {name} and call it again"
+    if plan.outcome.ambiguous and plan.happened is None:
+        return f"call {name} to look what this call did, before you run it again"
+    if plan.outcome.silent:
+        return f"call {name} with another command if you need more than it gave"
+    return f"call {name} with another command: this one will fail the same way again"
+
+
+def _the_end(failed: str, plan: RecoveryPlan) -> str:
+    """Return what to do when btm knows of nothing more. It never claims to know the agent's other tools."""
+    if plan.outcome.kind is ErrorKind.EMPTY_RESULT:
+        if plan.outcome.rule == IN_A_ROW:
+            return f"stop asking {failed}: it finds nothing, whatever it is asked. Use another tool, or tell the user so"
+        return f"if the arguments of {failed} were right, its empty answer is the answer: go on with it"
+    if plan.outcome.ambiguous and plan.happened is None and not plan.outcome.silent:
+        return f"stop calling {failed} and tell the user that it may have gone through"
+    if plan.outcome.silent:
+        return f"go on with what {failed} gave, with care, and say what may be wrong with it"
+    if plan.general:
+        return f"go on without this call of {failed}, and tell the user what failed if nothing else does it"
+    if plan.mapped:
+        return f"stop calling {failed} and tell the user what failed: nothing else is left to try"
+    return (
+        f"stop calling {failed} like this: no substitute is known. Another of your tools may do; "
+        "else tell the user what failed"
+    )
 
 
 def call_text(call: ToolCall) -> str:
@@ -176,17 +209,19 @@ def _reasons(step: Step, plan: RecoveryPlan) -> list[str]:
     if belief is None or step.action in (Action.ESCALATE, Action.ABANDON):
         # A classifier's reason names fields of the result, which are the tool's words.
         return [harmless(redact(plan.outcome.reason))] if plan.outcome.silent and plan.outcome.reason else []
+    if belief.n < 0.5:
+        return []  # a chance that nothing was counted for is a guess, and no reason
     low, high = belief.interval()
-    place = f"chance {belief.mean:.2f} (95 % {low:.2f} to {high:.2f})"
-    if belief.n >= 0.5:
-        return [
-            f"{step.action} worked {belief.worked:.0f} of {belief.n:.0f} times after {kind} here; {place}"
-        ]
-    return [f"no record of {step.action} after {kind} here yet; {place} from similar failures"]
+    counted = f"worked {belief.worked:.0f} of {belief.n:.0f} times after {kind} here"
+    if step.action is Action.SWITCH and step.arguments is None:
+        return [f"{tool_name(step.tool)} answered the same question: {counted}"]
+    return [f"{step.action} {counted}; chance {belief.mean:.2f} (95 % {low:.2f} to {high:.2f})"]
 
 
-def _chance(step: Step) -> str:
-    return f" (chance {step.belief.mean:.2f})" if step.belief is not None else ""
+def _counted(step: Step) -> str:
+    if step.belief is None or step.belief.n < 0.5:
+        return ""
+    return f" (worked {step.belief.worked:.0f} of {step.belief.n:.0f} times)"
 
 
 def _tried(plan: RecoveryPlan) -> list[str]:
@@ -194,8 +229,16 @@ def _tried(plan: RecoveryPlan) -> list[str]:
     for attempt in plan.tried[-4:]:
         tools = [tool_name(tool) for tool in attempt.key.target.split(" > ") if tool]
         target = f" {' then '.join(tools)}" if tools else ""
-        said.append(f"{attempt.key.action}{target}: {'answered' if attempt.success else attempt.failed_as}")
+        said.append(f"{attempt.key.action}{target}: {_came_of(attempt, plan)}")
     return said
+
+
+def _came_of(attempt: Attempt, plan: RecoveryPlan) -> str:
+    if attempt.key.action is Action.VERIFY and attempt.success and plan.happened is False:
+        return "it did not go through"
+    if attempt.key.action is Action.SWITCH and attempt.failed_as is ErrorKind.EMPTY_RESULT:
+        return "had no answer to it"
+    return "answered" if attempt.success else str(attempt.failed_as)
 
 
 # -- layouts ------------------------------------------------------------------------------------------------------

@@ -8,9 +8,12 @@ from typing import Any
 from btm.fallback import FallbackMap, Step
 from btm.fallback.checking import steps_of
 from btm.learning.relations import Emptiness, StandIn
-from btm.model import Effect, Incident, ToolCall
+from btm.model import Action, Effect, Incident, ToolCall
 from btm.planning.kinship import related
 from btm.planning.planner import Options
+
+ITS_ARGUMENTS = "its arguments"
+"""What the agent must supply for a substitute that no map describes."""
 
 _NOTHING_KNOWN: Mapping[str, Any] = {}
 
@@ -117,11 +120,13 @@ def options_for(
     *,
     available: Collection[str] | None = None,
     health: str = "",
+    worked: Iterable[str] = (),
 ) -> Options:
     """Return what the map offers for an incident.
 
     ``known`` are values seen in the conversation, by field name. ``available`` names the tools that the agent has;
-    None means that every tool of the map is there.
+    None means that every tool of the map is there. ``worked`` names the tools that stood in for the failed one before:
+    where the map has no substitute for it, they are hints.
     """
     call = incident.call
     present = None if available is None else frozenset(available)
@@ -132,6 +137,7 @@ def options_for(
     verifier = fallback_map.verifier(call, known) if call.effect is Effect.WRITE else None
     checks = usable((verifier,) if verifier is not None else ())
     escalations = (t for t in fallback_map.escalations() if present is None or t in present)
+    hints = () if fallback_map.substitutes(call.tool) else tuple(map(_hint, worked))
     return Options(
         switches=usable(fallback_map.candidates(call, incident.kind, known)),
         repairs=usable(fallback_map.repairs(call, incident.kind, known)),
@@ -141,4 +147,12 @@ def options_for(
         idempotent=fallback_map.idempotent(call.tool),
         cost=fallback_map.cost(call.tool),
         health=health,
+        general=fallback_map.general(call),
+        mapped=call.tool in fallback_map.tools,
+        hints=usable(hints),
     )
+
+
+def _hint(tool: str) -> Step:
+    """Return a substitute that no map names: what it takes is not known."""
+    return Step(Action.SWITCH, tool, None, missing=(ITS_ARGUMENTS,))

@@ -35,7 +35,8 @@ class RecoveryPlan:
     ``steps`` are in the order in which they should be tried; a required step (verify) comes first. Escalating (or
     giving up, where the map names no way to a human) stands there last, and only when nothing is left that can be done
     without something the agent would have to find. ``rejected`` are the steps that were weighed and left out:
-    forbidden, or not worth their cost.
+    forbidden, or not worth their cost. ``general`` says that every call of the tool is another command, ``mapped`` that
+    the map knows it, ``happened`` what is known of a write that may have gone through.
     """
 
     incident_id: str
@@ -47,6 +48,9 @@ class RecoveryPlan:
     escalation_tool: str = ""
     health: str = ""
     tried: tuple[Attempt, ...] = ()
+    general: bool = False
+    mapped: bool = False
+    happened: bool | None = None
 
     @property
     def first(self) -> Step | None:

@@ -21,12 +21,15 @@ from dataclasses import dataclass, field, replace
 
 from btm.fallback import Step
 from btm.learning.posterior import BetaPosterior
-from btm.model import MAX_ORDINAL, Action, EvidenceKey, Incident
+from btm.model import MAX_ORDINAL, Action, ErrorKind, EvidenceKey, Incident
 from btm.planning.plan import RecoveryPlan, Verdict
 from btm.planning.policy import Policies, Situation
 
 MAX_TRIES = 3
 """How often one substitute, repair or verifying read is tried on one incident."""
+
+MAX_REVISIONS = 5
+"""How often other arguments are proposed for one incident: a tool that refuses them all is not asked for ever."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,9 @@ class Settings:
 class Options:
     """What the map offers for an incident, ready for weighing.
 
-    ``irreversible`` and ``idempotent`` are of the tool that failed; ``cost`` is its cost per call.
+    ``irreversible`` and ``idempotent`` are of the tool that failed; ``cost`` is its cost per call. ``general`` says that
+    every call of it is another command, ``mapped`` that the map knows it. ``hints`` are substitutes that no map names,
+    known from what worked before; their arguments are the agent's to find.
     """
 
     switches: tuple[Step, ...] = ()
@@ -58,6 +63,9 @@ class Options:
     idempotent: bool = False
     cost: float = 1.0
     health: str = ""
+    general: bool = False
+    mapped: bool = False
+    hints: tuple[Step, ...] = ()
 
 
 Believe = Callable[[EvidenceKey], BetaPosterior]
@@ -99,9 +107,10 @@ class Planner:
         ranked += [(rank, step) for step, rank in left]
         allowed = [step for _, step in sorted(ranked, key=lambda one: one[0], reverse=True)]
         last: tuple[Step, ...] = ()
-        if not any(_is_complete(step) for step in allowed):
+        another = options.general and any(step.action is Action.REVISE for step in allowed)
+        if not another and not any(_is_complete(step) for step in allowed):
             # What is left, if anything, needs an argument that may be unknown: then a human is next.
-            last = (_last_resort(options),)
+            last = (_last_resort(incident, options),)
             verdicts = tuple(v for v in verdicts if Action.ESCALATE not in v.forbid)
         # By identity: steps hold arguments, which need not be comparable.
         kept = {id(step) for step in allowed}
@@ -115,6 +124,9 @@ class Planner:
             escalation_tool=options.escalation_tool,
             health=options.health,
             tried=incident.attempts,
+            general=options.general,
+            mapped=options.mapped,
+            happened=incident.happened,
         )
 
     def _left_above(
@@ -195,14 +207,22 @@ def _possible(incident: Incident, options: Options) -> Iterator[Step]:
     if incident.uncertain_write and options.verify and _again(incident, options.verify):
         yield options.verify
     yield Step(Action.RETRY, call.tool, call.arguments, cost=options.cost)
-    if incident.kind.arguments_at_fault:
+    if _may_revise(incident, options):
         yield Step(Action.REVISE, call.tool, cost=options.cost)
     for repair in options.repairs:
         if not incident.tried(Action.REPAIR, repair.target):
             yield repair
-    for switch in options.switches:
+    for switch in (*options.switches, *options.hints):
         if _again(incident, switch):
             yield switch
+
+
+def _may_revise(incident: Incident, options: Options) -> bool:
+    """Whether other arguments are worth proposing. An empty answer is most often true, whatever else is asked."""
+    if options.general:
+        return True
+    at_fault = incident.kind.arguments_at_fault and incident.kind is not ErrorKind.EMPTY_RESULT
+    return at_fault and incident.tried(Action.REVISE) < MAX_REVISIONS
 
 
 def _failed_above(step: Step, above: Sequence[Above]) -> bool:
@@ -239,6 +259,7 @@ def _situation(incident: Incident, options: Options, worth: Sequence[Step]) -> S
         incident=incident,
         irreversible=options.irreversible,
         idempotent=options.idempotent,
+        general=options.general,
         verify_tool=options.verify.tool if options.verify else "",
         escalation_tool=options.escalation_tool,
         untried=untried,
@@ -259,7 +280,9 @@ def _is_complete(step: Step) -> bool:
     return step.action is not Action.REVISE and not step.missing
 
 
-def _last_resort(options: Options) -> Step:
-    if options.escalation_tool:
+def _last_resort(incident: Incident, options: Options) -> Step:
+    """Return what is left when nothing is: a human, or an end. A mere suspicion about a tool calls for neither."""
+    suspected = incident.outcome.silent and not options.mapped
+    if options.escalation_tool and not suspected:
         return Step(Action.ESCALATE, options.escalation_tool)
     return Step(Action.ABANDON, "")

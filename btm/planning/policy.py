@@ -5,7 +5,8 @@ A rule's ``when`` is an expression and its ``say`` a template; both run in the s
 ============== ====================================================================================================
 name           what it holds
 ============== ====================================================================================================
-``call``       the call's arguments by name, and ``tool``, ``effect``, ``irreversible``, ``idempotent``
+``call``       the call's arguments by name, and ``tool``, ``effect``, ``irreversible``, ``idempotent``, ``general`` (every
+               call of the tool is another command)
 ``outcome``    ``kind``, ``family``, ``ambiguous``, ``silent``, ``status_code``, ``retry_after_s``, ``repeatable``
 ``incident``   ``tries`` (identical calls so far, the first included), ``tried`` (counts by action), ``happened``
                (true, false, or none: what was found out about an ambiguous write), ``changed`` (whether a write
@@ -94,6 +95,7 @@ class Situation:
     incident: Incident | None = None
     irreversible: bool = False
     idempotent: bool = False
+    general: bool = False
     verify_tool: str = ""
     escalation_tool: str = ""
     untried: tuple[str, ...] = ()
@@ -114,6 +116,7 @@ class Situation:
                 "effect": self.call.effect,
                 "irreversible": self.irreversible,
                 "idempotent": self.idempotent,
+                "general": self.general,
             },
             "outcome": {
                 "kind": outcome.kind or "",

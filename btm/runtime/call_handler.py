@@ -131,12 +131,14 @@ class Recovery:
         return self.planner.plan(incident, self._options(incident), self.ledger.belief, above)
 
     def _options(self, incident: Incident) -> Options:
+        mapped = self.fallback_map.substitutes(incident.tool)
         return options_for(
             incident,
             self.fallback_map,
             self.ledger.known(incident.conversation),
             available=self.available,
             health=self.ledger.health(incident.tool),
+            worked=() if mapped else self.ledger.stood_in(incident.tool, incident.kind),
         )
 
     def _above(self, incident: Incident) -> Iterator[Incident]:

@@ -7,13 +7,18 @@ from collections import deque
 from collections.abc import Callable, Iterable
 
 from btm.learning.posterior import BetaPosterior, Decay, Evidence, Priors
-from btm.model import Attempt, EvidenceKey
+from btm.model import Action, Attempt, ErrorKind, EvidenceKey
 from btm.store import SKEW_S, Snapshot
 
 _log = logging.getLogger("btm")
 
 BeliefFunction = Callable[[Evidence, EvidenceKey, Priors, float], BetaPosterior]
 """How evidence becomes belief; see :class:`btm.model.BeliefModel`."""
+
+PROVEN = 3.0
+"""Times that a tool must have stood in before it is proposed without a map: once may be an accident."""
+
+MOST_HINTS = 2
 
 _MAX_RECENT = 1_000
 
@@ -82,6 +87,17 @@ class Credit:
             (key, self._believe(self._evidence, key, self._priors, scale))
             for key, _, _ in self._evidence.rows()
         ]
+
+    def stood_in(self, tool: str, kind: ErrorKind, now: float) -> tuple[str, ...]:
+        """Return the tools that answered after this failure before, more often than not, the most proven first."""
+        scale = self._scale(now)
+        found = [
+            (successes * scale, key.target)
+            for key, successes, failures in self._evidence.rows()
+            if key.tool == tool and key.kind is kind and key.action is Action.SWITCH and key.ordinal == 1
+            if successes * scale >= PROVEN and successes > failures and " > " not in key.target
+        ]
+        return tuple(target for _, target in sorted(found, reverse=True)[:MOST_HINTS])
 
     def _scale(self, now: float) -> float:
         """Return what evidence is read with: nothing may count more than once."""

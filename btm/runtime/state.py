@@ -298,6 +298,11 @@ class Ledger:
         with self._lock:
             return self._credit.beliefs(self._clock())
 
+    def stood_in(self, tool: str, kind: ErrorKind) -> tuple[str, ...]:
+        """Return the tools that answered after this failure before, the most proven first."""
+        with self._lock:
+            return self._credit.stood_in(tool, kind, self._clock())
+
     def health(self, tool: str) -> str:
         """Return a sentence on how a tool has been doing, or an empty one."""
         with self._lock:

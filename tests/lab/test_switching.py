@@ -12,9 +12,14 @@ from btm.fallback import FallbackMap, Step
 from btm.lab.agent import ToolResponse, run_agent
 from btm.lab.decisive import decisive_tools, done
 from btm.lab.environment import Environment, Task, load_environment
-from btm.model import Action, ToolCall
+from btm.model import Action, ErrorKind, Outcome, ToolCall
 from btm.planning.context import instruction
+from btm.planning.plan import RecoveryPlan
 from btm.runtime.known_values import Facts
+
+
+def _said(step: Step, call: ToolCall) -> str:
+    return instruction(step, RecoveryPlan("i", call, Outcome(ErrorKind.UNAVAILABLE), (step,)))
 
 
 class Guide:
@@ -29,7 +34,7 @@ class Guide:
             call = ToolCall(tool, arguments)
             best = self._map.candidates(call, None, self._facts.known)[0]
             step = Step(Action.SWITCH, best.tool, best.arguments, missing=best.missing)
-            return ToolResponse("503", is_error=True, advice="next: " + instruction(step, call))
+            return ToolResponse("503", is_error=True, advice="next: " + _said(step, call))
         try:
             result = self.session.call(tool, arguments)
         except Exception as error:  # noqa: BLE001 - whatever the domain's tools raise

@@ -11,13 +11,14 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from core_kit import MAP, call, memory_of
+from core_kit import MAP, NO_MAP, call, memory_of
 from hypothesis import given
 from hypothesis import strategies as st
 
 from btm.fallback.step import Step
+from btm.learning.judging import IN_A_ROW
 from btm.learning.posterior import BetaPosterior
-from btm.model import Action, Attempt, Effect, ErrorKind, EvidenceKey, Incident, Outcome, ToolCall
+from btm.model import Action, Attempt, Effect, ErrorKind, EvidenceKey, Family, Incident, Outcome, ToolCall
 from btm.planning.context import (
     Format,
     arguments_text,
@@ -59,8 +60,8 @@ def test_a_context_says_what_to_do_next_with_which_arguments_and_why() -> None:
         '<recovery tool="get_order" error="timeout">',
         'next: retry get_order {"order_id":"o1"} after 1 s',
         "why: retry worked 3 of 4 times after timeout here; chance 0.60 (95 % 0.19 to 0.93)",
-        'then: switch to list_orders {"user_id":"u1"}; it lacks history (chance 0.60)',
-        "then: switch to find_user {}, and fill in email, then list_orders with what it gave (chance 0.60)",
+        'then: switch to list_orders {"user_id":"u1"}; it lacks history (worked 3 of 4 times)',
+        "then: switch to find_user {}, and fill in email, then list_orders with what it gave (worked 3 of 4 times)",
         "avoid: The arguments are not the cause: other arguments for get_order will not help.",
         "avoid: Do not use human yet; still untried: list_orders.",
         "health: get_order failed 6 of its last 6 calls in 4 min",
@@ -111,7 +112,7 @@ def test_a_remark_always_stays() -> None:
     ]
 
 
-def test_no_record_is_said_to_be_none() -> None:
+def test_a_chance_that_nothing_was_counted_for_is_not_claimed() -> None:
     plan = PLANNER.plan(
         Incident("i", "t", call("get_order"), ErrorKind.TIMEOUT, Outcome(ErrorKind.TIMEOUT), 0.0),
         options_for(
@@ -119,7 +120,78 @@ def test_no_record_is_said_to_be_none() -> None:
         ),
         lambda _: BetaPosterior(3, 2),
     )
-    assert "why: no record of retry after timeout here yet" in render(plan, budget=10_000).text
+    text = render(plan, budget=10_000).text
+    assert "next: retry get_order" in text
+    assert "chance" not in text
+    assert "worked" not in text
+
+
+BASH = call("bash", effect=Effect.WRITE, command="make test")
+
+
+def noted(failed: ToolCall, outcome: Outcome, **options: Any) -> str:
+    assert outcome.kind is not None
+    incident = Incident("i", "talk", failed, outcome.kind, outcome, 0.0, **options)
+    plan = PLANNER.plan(incident, options_for(incident, NO_MAP, {}), lambda _: BetaPosterior(2, 2))
+    return render(plan, budget=10_000).text
+
+
+@pytest.mark.parametrize("kind", ErrorKind)
+@pytest.mark.parametrize("ambiguous", [True, False])
+def test_one_failed_command_says_nothing_against_a_general_tool(kind: ErrorKind, ambiguous: bool) -> None:
+    silent = kind.family is Family.SILENT
+    text = noted(BASH, Outcome(kind, ambiguous=ambiguous, silent=silent))
+    assert "stop calling bash" not in text
+    assert "other arguments for bash will not help" not in text
+    if ambiguous:
+        assert "retry bash" not in text
+
+
+@pytest.mark.parametrize("kind", [k for k in ErrorKind if k.family is not Family.CALLER])
+def test_nothing_is_claimed_about_tools_that_btm_knows_nothing_of(kind: ErrorKind) -> None:
+    text = noted(call("get_x"), Outcome(kind, silent=kind.family is Family.SILENT))
+    assert "nothing else is left" not in text
+
+
+def test_a_mere_suspicion_costs_a_hint() -> None:
+    silent = [kind for kind in ErrorKind if kind.family is Family.SILENT]
+    texts = [noted(call("run_build"), Outcome(kind, silent=True, reason="it is cut")) for kind in silent]
+    assert not any("stop calling" in text or "revise" in text for text in texts)
+    assert any("go on with what run_build gave, with care" in text for text in texts)
+
+
+def test_an_empty_answer_is_the_answer_if_the_arguments_were_right() -> None:
+    text = noted(call("list_events"), Outcome(ErrorKind.EMPTY_RESULT, silent=True))
+    assert "next: if the arguments of list_events were right, its empty answer is the answer" in text
+    text = noted(call("search"), Outcome(ErrorKind.EMPTY_RESULT, silent=True, rule=IN_A_ROW))
+    assert "next: stop asking search: it finds nothing, whatever it is asked" in text
+
+
+def test_other_arguments_stop_being_proposed() -> None:
+    key = EvidenceKey("get_x", ErrorKind.NOT_FOUND, Action.REVISE, "", 3)
+    tried = tuple(
+        Attempt("i", str(n), key, success=False, at=0.0, failed_as=ErrorKind.NOT_FOUND) for n in range(5)
+    )
+    wrong = Outcome(ErrorKind.NOT_FOUND)
+    assert "next: revise" in noted(call("get_x"), wrong, attempts=tried[:4])
+    assert "next: revise" not in noted(call("get_x"), wrong, attempts=tried)
+
+
+def test_what_worked_before_is_a_hint_with_its_evidence_where_no_map_knows_better() -> None:
+    failed = call("get_patient", name="Ada")
+    incident = Incident("i", "t", failed, ErrorKind.AUTH_ERROR, Outcome(ErrorKind.AUTH_ERROR), 0.0)
+    options = options_for(incident, NO_MAP, {}, worked=["search_patients"])
+    plan = PLANNER.plan(
+        incident, options, lambda k: BetaPosterior(30, 1, 30, 30) if k.target else BetaPosterior(1, 9)
+    )
+    text = render(plan, budget=10_000).text
+    assert "next: switch to search_patients, with arguments of your own" in text
+    assert (
+        "why: search_patients answered the same question: worked 30 of 30 times after auth_error here" in text
+    )
+    assert (
+        options_for(incident, NO_MAP, {}, available=["get_patient"], worked=["search_patients"]).hints == ()
+    )
 
 
 @pytest.mark.parametrize(
@@ -136,7 +208,7 @@ def test_no_record_is_said_to_be_none() -> None:
     ],
 )  # fmt: skip
 def test_every_step_is_an_instruction(step: Step, says: str) -> None:
-    assert instruction(step, ToolCall("failed")) == says
+    assert instruction(step, replace(plan_of(), call=ToolCall("failed"))) == says
 
 
 # -- the budget ----------------------------------------------------------------------------------------------------
