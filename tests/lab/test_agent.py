@@ -17,8 +17,9 @@ from btm.lab.instruction import Instruction, first_instruction
 from btm.lab.jsonvalue import leaves
 from btm.lab.looking import Shown, anywhere, look
 from btm.lab.shop import ShopEnvironment, ShopSession
-from btm.model import Action, ToolCall
+from btm.model import Action, ErrorKind, Outcome, ToolCall
 from btm.planning.context import instruction
+from btm.planning.plan import RecoveryPlan
 
 SHOP = ShopEnvironment()
 TASKS = {task.task_id: task for task in SHOP.tasks}
@@ -388,7 +389,9 @@ def test_the_first_line_is_read(text: str, expected: Instruction | None) -> None
 def test_what_the_context_writes_is_what_the_agent_reads(action: Action) -> None:
     arguments = {"order_id": "<O1>", "n": 3}
     step = Step(action, "get_order", arguments, missing=("zip",), wait_s=3.0)
-    read = first_instruction("next: " + instruction(step, ToolCall("get_order", arguments)))
+    failed = ToolCall("get_order", arguments)
+    plan = RecoveryPlan("i", failed, Outcome(ErrorKind.TIMEOUT), (step,))
+    read = first_instruction("next: " + instruction(step, plan))
     assert read is not None
     assert read.action is action
     if action in (Action.SWITCH, Action.VERIFY, Action.REPAIR):
