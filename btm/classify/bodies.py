@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from btm.classify import body_keys as keys
-from btm.classify import numbers, plain, retry_after, texts
+from btm.classify import numbers, retry_after, texts
 from btm.classify.codes import of_json_rpc
 from btm.classify.explaining import explain, message, unexplained
 from btm.classify.finding import DEFAULT, WEAK, Finding, surest
@@ -53,11 +53,7 @@ def of_mapping(
 def of_failed_value(value: Any, call: ToolCall, now: float | None = None) -> Finding:
     """Return what a value says that is known to stand for a failure; UNKNOWN when it gives no reason."""
     if isinstance(value, str):
-        text = value[:_MOST_TEXT].strip()
-        opened = plain.opening(texts.trim(text))
-        if opened is not None and opened.firm:
-            return plain.marked(opened)
-        return texts.of_error_text(text) or unexplained("flag")
+        return texts.of_error_text(value[:_MOST_TEXT].strip()) or unexplained("flag")
     if isinstance(value, Mapping):
         return of_mapping(value, call, now, failed=True) or unexplained("flag")
     if isinstance(value, list | tuple):

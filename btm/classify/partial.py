@@ -68,6 +68,14 @@ _CUES = (
     "output",
     "could not be",
 )
+
+
+def stems() -> frozenset[str]:
+    """Return the beginnings of words of which a text that says that it is cut or empty holds one."""
+    return frozenset(cue.split()[0][:4] for cue in _CUES) | _MORE_STEMS
+
+
+_MORE_STEMS = names("show disp retu list retr firs no zero 0 none null noth empt coul deco")
 ENDS = 400
 """Characters at each end of a text in which it would say that it is cut."""
 

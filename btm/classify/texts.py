@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from collections.abc import Iterator
 
-from btm.classify import numbers, retry_after, types
+from btm.classify import carriers, hints, languages, numbers, retry_after, types
+from btm.classify.carriers import Carried
 from btm.classify.codes import of_code, of_json_rpc
 from btm.classify.finding import DEFAULT, WEAK, Finding
 from btm.classify.python_errors import of_python_text
 from btm.classify.status import of_status, status_in
-from btm.classify.wording import EUROPEAN_POSITIONS, PHRASES, asian
+from btm.classify.rules import wording
 from btm.model import ErrorKind as K
 from btm.model import ToolCall
 
 HEAD, TAIL = 700, 300
 """Characters of a text that rules look at: its beginning, and its end where a traceback names the error."""
 
-_WORD = re.compile(r"[^\W_]+(?:[-'/._][^\W_]+)*")
-_JOINT = re.compile(r"[-'/._]")
 _QUOTED = re.compile(
     r"(?<![\w])'[^'\n]{1,120}'(?![\w])|\"[^\"\n]{1,120}\"|\u2018[^\u2019\n]{1,120}\u2019|`[^`'\n]{1,120}[`']"
     r"|https?://[^\s'\")]{1,300}"
@@ -65,29 +64,10 @@ _PYTHON = re.compile(
     r"|ModuleNotFoundError|ImportError): ([^\n]{1,300})"
 )
 _PER_MINUTE = re.compile(r"(?:per|/) ?(?:\d+ )?(?:second|minute|hour|min|sec)\b")
-_PREFIX = re.compile(
-    r"error (?:executing|invoking|calling|running|in) (?:tool |function |command |action "
-    r"|query )?[\w./'\"-]{1,60}:\s*",
-    re.IGNORECASE,
-)
 
-
-def _index() -> dict[str, tuple[int, ...]]:
-    found: dict[str, list[int]] = {}
-    for position, phrase in enumerate(PHRASES):
-        for word in phrase.triggers.split():
-            found.setdefault(word, []).append(position)
-    return {word: tuple(positions) for word, positions in found.items()}
-
-
-_BY_WORD = _index()
-_TRIGGERS = frozenset(_BY_WORD)
-
-
-@cache
-def _pattern(position: int) -> re.Pattern[str]:
-    # Compiled at first use: most texts need few of them, and an import should not pay for all.
-    return re.compile(PHRASES[position].pattern)
+def is_suspicious(text: str) -> bool:
+    """Whether a text holds any word of failure: the cheap test that most results fail."""
+    return hints.any_in(text)
 
 
 def trim(text: str) -> str:
@@ -95,41 +75,9 @@ def trim(text: str) -> str:
     return text if len(text) <= HEAD + TAIL else text[:HEAD] + "\n" + text[-TAIL:]
 
 
-def _words(low: str) -> set[str]:
-    words = set(_WORD.findall(low))
-    if _JOINT.search(low):
-        for word in [w for w in words if not w.isalnum()]:
-            words.update(_JOINT.split(word))
-    return words
-
-
 def phrase_in(low: str) -> Finding | None:
-    """Return what the first phrase (in the order of the table) in a lower-cased text says."""
-    return _first_of(sorted(_candidates(low)), low)
-
-
-def european_phrase_in(low: str) -> Finding | None:
-    """Return what the first German, French or Spanish phrase in a lower-cased text says."""
-    return _first_of(sorted(p for p in _candidates(low) if p in EUROPEAN_POSITIONS), low)
-
-
-def _candidates(low: str) -> set[int]:
-    positions: set[int] = set()
-    for word in _TRIGGERS.intersection(_words(low)):
-        positions.update(_BY_WORD[word])
-    return positions
-
-
-def _first_of(positions: list[int], low: str) -> Finding | None:
-    for position in positions:
-        if _pattern(position).search(low):
-            phrase = PHRASES[position]
-            word = phrase.triggers.split(" ", 1)[0]
-            return Finding(
-                phrase.kind, f"text:{phrase.kind}:{word}", f"the text speaks of {phrase.kind.replace('_', ' ')} ({word})",
-                phrase.confidence, reached=phrase.reached,
-            )  # fmt: skip
-    return None
+    """Return what the first wording (in the order of the table) in a lower-cased text says."""
+    return wording().first(low)
 
 
 def unquoted(text: str) -> str:
@@ -138,11 +86,10 @@ def unquoted(text: str) -> str:
 
 
 def _in_words(text: str, status: int | None) -> Finding | None:
-    if asian.has_ideographs(text):
-        said = asian.in_asian_text(text)
-        if said is not None:
-            return said
     low = text.lower()
+    foreign = languages.find(low) if not low.isascii() else None
+    if foreign is not None:
+        return foreign
     bare = unquoted(low)
     found = phrase_in(bare)
     if found is not None and found.kind is K.QUOTA_EXHAUSTED and _PER_MINUTE.search(low):
@@ -150,8 +97,8 @@ def _in_words(text: str, status: int | None) -> Finding | None:
     quoted = bare != low and (status is None or "{" in text)
     if quoted and (found is None or found.confidence <= WEAK):
         # Nothing but the quoted piece tells. Where there is a status and no body, that tells enough.
-        return phrase_in(low) or found
-    return found
+        found = phrase_in(low) or found
+    return found if found is not None else languages.find(low)
 
 
 def _in_classes(text: str) -> Finding | None:
@@ -208,7 +155,62 @@ def exit_code_in(text: str) -> int | None:
 
 
 def of_error_text(text: str) -> Finding | None:
-    """Return what an error text tells, or None when it only says that something failed.
+    """Return what an error text tells, or None when it only says that something failed. Its layers are stripped."""
+    carried = carriers.strip(trim(text))
+    return of_words(text) if carried is None else of_carried(carried)
+
+
+def of_carried(carried: Carried) -> Finding | None:
+    """Return what a text says whose layers are stripped: its words beside its layers' statuses, codes and classes."""
+    best = of_words(carried.inner) if carried.inner else None
+    for other in _of_layers(carried):
+        if other is not None and (best is None or other.confidence > best.confidence):
+            best = other._replace(retry_after_s=best.retry_after_s if best is not None else None)
+    if carried.status is None:
+        return best
+    wait = best.retry_after_s if best is not None else None
+    return rate_or_quota(of_status(carried.status, best)._replace(retry_after_s=wait))
+
+
+def _of_layers(carried: Carried) -> Iterator[Finding | None]:
+    for name in carried.types:
+        yield of_class(name, carried.inner)
+    if carried.kind is not None:
+        yield Finding(carried.kind, f"carrier:{carried.layers[-1]}", f"the form of {carried.layers[-1]}", 0.9, reached=False)
+    if carried.code is not None:
+        yield of_json_rpc(carried.code)
+    if carried.exit is not None:
+        yield numbers.of_exit_code(carried.exit)
+
+
+def of_class(name: str, text: str = "") -> Finding | None:
+    """Return what the name of a class (``java.net.ConnectException``), a code or a SQLSTATE says, with its message."""
+    parts = [part for part in re.split(r"[.:$\\]+", name) if part]
+    if not parts:
+        return None
+    root, bare = parts[0], parts[-1]
+    python = of_python_text(bare, text, ToolCall(""), None) if len(parts) == 1 else None
+    if python is not None:
+        return python
+    known = types.known_type(bare, root)
+    if known is not None:
+        if known.kind is K.UNKNOWN:
+            return None
+        sure = known.sure - 0.08 if known.sure > DEFAULT else DEFAULT
+        return Finding(known.kind, f"type:{bare}", f"the text names {bare}", sure, reached=known.reached)
+    if len(bare) == 5 and any(c.isdigit() for c in bare):
+        return numbers.of_sqlstate(bare, text)
+    code = of_code(bare)
+    if code is not None and code.kind is not K.UNKNOWN:
+        return code
+    words = phrase_in(types.name_as_words(bare))
+    if words is None or words.confidence <= WEAK:
+        return None
+    return words._replace(confidence=0.75, rule=f"type:{bare}", reason=f"the class is called {bare}")
+
+
+def of_words(text: str) -> Finding | None:
+    """Return what the words of an error text tell.
 
     A status in the text and its words are read together; a fixed code outranks both unless it is broad.
     """
@@ -221,15 +223,10 @@ def of_error_text(text: str) -> Finding | None:
         said = of_python_text(python.group(1), python.group(2), ToolCall(""), None)
         if said is not None:
             return said
-    prefix = _PREFIX.match(text)
-    if prefix is not None and prefix.end() < len(text):
-        text = text[prefix.end() :]
     status = status_in(text)
     words = _in_words(text, status)
-    named = _in_classes(text)
-    fixed = _in_numbers(text)
     best = words
-    for other in (named, fixed):
+    for other in (_in_classes(text), _in_numbers(text)):
         if other is not None and (best is None or other.confidence > best.confidence):
             best = other
     if status is not None:

@@ -1,0 +1,123 @@
+"""What a failure is wrapped in: the layers of frameworks, protocols and languages around the words that say why.
+
+Most failures that nobody knows are known ones in an unknown wrapper. Layers are stripped before any wording is read;
+each says how sure it is that something failed, and may give a status, a code or a class of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any, NamedTuple
+
+from btm.classify import rules
+from btm.model import ErrorKind as K
+
+LONGEST = 4_000
+"""Characters of a text in which layers are looked for."""
+
+_LAYERS = 4
+_DECORATION = re.compile(r"[\s\ufeff\u2022>*#_`|\u256d-\u2577\u274c\u26a0\ufe0f\U0001f6ab\u2717\u2718\u00d7\U0001f534\u26d4\u2757]+")
+"""What may stand before an error's mark: space, emphasis, boxes, crosses and warning signs."""
+
+_CAUSE = re.compile(r"(?:Caused by: |\s---> |\[cause\]: |\bcause: (?=[A-Z]\w+(?:Error|Exception)))")
+_FRAME = re.compile(r"\n\s*(?:at [\w$.<>/\[\]`]+[ (]|File \"[^\"\n]+\", line \d|from .{1,200}:\d+:in |\d+: 0x|#\d+ )")
+
+
+class Carrier(NamedTuple):
+    """One kind of layer."""
+
+    name: str
+    pattern: re.Pattern[str]
+    sure: float
+    kind: K | None
+
+
+class Carried(NamedTuple):
+    """A text without its layers: what is left, their names from the outside in, and what they said by themselves."""
+
+    inner: str
+    layers: tuple[str, ...]
+    sure: float
+    status: int | None = None
+    code: int | None = None
+    exit: int | None = None
+    types: tuple[str, ...] = ()
+    kind: K | None = None
+
+
+@cache
+def carriers() -> tuple[Carrier, ...]:
+    """Return the layers that are known, in the order in which they are tried."""
+    return tuple(
+        Carrier(
+            entry["name"],
+            re.compile(entry["pattern"], re.DOTALL | (0 if entry.get("case") else re.IGNORECASE)),
+            entry["sure"],
+            K(entry["kind"]) if "kind" in entry else None,
+        )
+        for entry in rules.table("carriers")["carrier"]
+    )
+
+
+@cache
+def stems() -> frozenset[str]:
+    """Return the beginnings of words of which a carried failure holds one."""
+    return frozenset().union(
+        *(rules.stems_of_pattern(entry["pattern"]) for entry in rules.table("carriers")["carrier"])
+    )
+
+
+def strip(text: str) -> Carried | None:
+    """Return a text without its layers, or None where it has none."""
+    text = text[:LONGEST].strip()
+    found = Carried(text, (), 0.0)
+    for _ in range(_LAYERS):
+        layer = _outermost(found.inner)
+        if layer is None:
+            break
+        carrier, match = layer
+        before, found = found.inner, _without(found, carrier, match)
+        if not found.inner or found.inner == before:
+            break
+    if not found.layers:
+        return None
+    return found._replace(inner=_cause(found.inner))
+
+
+def _outermost(text: str) -> tuple[Carrier, re.Match[str]] | None:
+    begins = _DECORATION.match(text)
+    start = begins.end() if begins else 0
+    for carrier in carriers():
+        match = carrier.pattern.match(text, start)
+        if match is not None and match.end() > start:
+            return carrier, match
+    return None
+
+
+def _without(found: Carried, carrier: Carrier, match: re.Match[str]) -> Carried:
+    groups: dict[str, Any] = match.groupdict()
+    inner = groups.get("inner")
+    number = {name: int(groups[name]) for name in ("status", "code", "exit") if groups.get(name)}
+    named = groups.get("type")
+    return Carried(
+        (match.string[match.end() :] if inner is None else inner).strip(),
+        (*found.layers, carrier.name),
+        max(found.sure, carrier.sure),
+        found.status or number.get("status"),
+        found.code or number.get("code"),
+        found.exit if found.exit is not None else number.get("exit"),
+        (*found.types, named) if named else found.types,
+        found.kind or carrier.kind,
+    )
+
+
+def _cause(text: str) -> str:
+    """A chain's message with its deepest cause and without its stack frames."""
+    frame = _FRAME.search(text)
+    message = text[: frame.start()] if frame is not None else text
+    causes = list(_CAUSE.finditer(text))
+    if causes:
+        last = text[causes[-1].end() :].split("\n", 1)[0]
+        message = f"{last}\n{message}" if last.strip() not in message else message
+    return message.strip()

@@ -1,0 +1,1 @@
+"""The rules of the classifier as TOML files; `btm.classify.rules` reads them."""

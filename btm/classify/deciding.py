@@ -1,0 +1,147 @@
+"""Result or error text? An explicit decision, with the evidence for both sides and a measured confidence.
+
+Documents, logs and notes talk about errors, too. What decides is where the words stand, what else the text is, and
+what the tool is for: signs with measured weights (``data/decision.toml``), summed as logits.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from btm.classify import languages, rules, texts
+from btm.classify.carriers import Carried
+from btm.classify.finding import Finding
+from btm.classify.keys import snake
+from btm.model import ErrorKind as K
+
+READ = 600
+"""Characters of a text that signs are looked for in."""
+
+_LENGTHS = ((40, "very short"), (120, "short"), (300, "middling"), (1_000, "long"))
+_FIRST = re.compile(r"(?<=[^\d\s.]{3})[.!?](?=\s+[A-Z\"'*])|\n")
+_LEADING = re.compile(r"[\s\W]{0,8}")
+
+
+_REFUSES = re.compile(
+    r"cannot|can't|could not|couldn't|unable|not (?:allowed|permitted|possible|eligible)|must|first|kann nicht|nicht möglich"
+    r"|no (?:se )?puede|ne peut|impossible|нельзя|не может|невозможно|无法|不能|不可|先|不足|できません|ません|할 수 없습니다|não pode"
+    r"|kan (?:inte|ikke|niet)|non può|nie można|edilemez|insufficient|conflict|violat|duplicate|failed"
+)
+
+
+class Sign(NamedTuple):
+    """One sign, where it is looked for, and its weight in logits (above 0: an error text)."""
+
+    name: str
+    where: str
+    pattern: re.Pattern[str]
+    weight: float
+
+
+class Verdict(NamedTuple):
+    """How likely a text is an error text, and the names of the signs that were found."""
+
+    chance: float
+    signs: tuple[str, ...]
+
+
+@cache
+def signs() -> tuple[Sign, ...]:
+    """Return the signs that are looked for with a pattern."""
+    return tuple(
+        Sign(
+            entry["name"],
+            entry["where"],
+            re.compile(entry["pattern"], re.DOTALL if entry["where"] == "text" else 0),
+            entry["weight"],
+        )
+        for entry in rules.table("decision")["sign"]
+        if "pattern" in entry
+    )
+
+
+@cache
+def weights() -> Mapping[str, float]:
+    """Return the weight of every sign by its name, those without a pattern included."""
+    return {entry["name"]: entry["weight"] for entry in rules.table("decision")["sign"]}
+
+
+@cache
+def stems() -> frozenset[str]:
+    """Return the beginnings of words of the signs that make an error text."""
+    patterns = (e["pattern"] for e in rules.table("decision")["sign"] if e.get("where") == "bare" and e["says"] == "error")
+    return frozenset().union(*(rules.stems_of_pattern(pattern) for pattern in patterns))
+
+
+def judge(
+    text: str, tool: str, carried: Carried | None, found: Finding | None, *, writes: bool
+) -> Verdict:
+    """Weigh the signs of a text; ``carried`` is it without its layers, ``found`` what its words say of a kind."""
+    names = evidence(text, tool, carried, found, writes=writes)
+    known = weights()
+    logit = rules.table("decision")["bias"] + sum(known.get(name, 0.0) for name in names)
+    return Verdict(1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, logit)))), names)
+
+
+def evidence(
+    text: str, tool: str, carried: Carried | None, found: Finding | None, *, writes: bool
+) -> tuple[str, ...]:
+    """Return the names of the signs that a text shows."""
+    head = text[:READ].strip()
+    low = head.lower()
+    first = _FIRST.split(head, maxsplit=1)[0]
+    bare = _LEADING.sub("", texts.unquoted(first.lower()), count=1).strip()
+    places = {"text": low, "bare": bare, "cased": head}
+    named = [s.name for s in signs() if s.where != "tool" and s.pattern.match(places[s.where])]
+    named += _of_tool(snake(tool.rsplit("/", 1)[-1][:64]))
+    named += _of_form(text, head, low, first)
+    named.append(_of_carrier(carried))
+    named += _of_kind(found, bare)
+    if found is not None and found.kind is K.PRECONDITION_FAILED and not writes and not _REFUSES.search(low):
+        named.append("a state told by a read")
+    if found is not None and languages.is_foreign(found):
+        named.append("foreign words of failure")
+    elif not low.isascii():
+        named.append("foreign words")
+    return tuple(named)
+
+
+@lru_cache(maxsize=1_024)
+def _of_tool(name: str) -> tuple[str, ...]:
+    return tuple(s.name for s in signs() if s.where == "tool" and s.pattern.match(name))
+
+
+def _of_form(text: str, head: str, low: str, first: str) -> list[str]:
+    size = len(text)
+    named = [next((name for most, name in _LENGTHS if size <= most), "very long")]
+    lines = head.count("\n")
+    if lines >= 3:
+        named.append("many lines")
+    elif lines:
+        named.append("two or three lines")
+    elif len(first) + 2 < len(head):
+        named.append("several sentences")
+    if low[:1].isdigit():
+        named.append("begins with a number")
+    return named
+
+
+def _of_carrier(carried: Carried | None) -> str:
+    if carried is None:
+        return "no layer"
+    return "a sure layer" if carried.sure >= 0.96 else "a layer" if carried.sure >= 0.92 else "a mark"
+
+
+def _of_kind(found: Finding | None, bare: str) -> list[str]:
+    if found is None:
+        return ["no kind"]
+    if found.kind is K.UNKNOWN:
+        return ["says only that it failed"]
+    named = ["a sure kind" if found.confidence > 0.8 else "a likely kind" if found.confidence > 0.58 else "a vague kind"]
+    if found.rule.startswith("text:") and not languages.is_foreign(found) and texts.phrase_in(bare) is None:
+        named.append("the kind stands further on")
+    return named

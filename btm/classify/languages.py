@@ -1,0 +1,105 @@
+"""Failures in other languages than English, by the phrases that message catalogues use for them.
+
+``data/languages.toml`` is counted from catalogues by ``tests/classify/build_languages.py``; ``data/phrases.toml`` holds
+what was added by hand. A phrase is one to three words, each cut to `CUT` letters, so that inflected forms are one.
+Languages that are written without spaces are searched for pieces of text.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Mapping
+from functools import cache
+
+from btm.classify import rules
+from btm.classify.finding import WORDS, Finding
+from btm.model import ErrorKind as K
+
+CUT = 7
+JOINED = frozenset({"zh", "ja", "th", "lo", "km", "my"})
+"""Languages that are written without spaces between words."""
+
+_LONGEST = 400
+_SPACES = {ord(c): " " for c in string.punctuation + "\n\t\r\u2018\u2019\u201c\u201d\u00ab\u00bb\u3002\u3001\uff1a\u0964\u060c\u061f\u2026\u2013\u2014\u00a1\u00bf\u201e"}
+_JOINED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+_PLAIN = frozenset({K.AUTH_ERROR, K.NOT_FOUND, K.INVALID_ARGUMENTS, K.PRECONDITION_FAILED, K.RATE_LIMIT, K.QUOTA_EXHAUSTED})
+
+
+def words(low: str) -> list[str]:
+    """Return the words of a lower-cased text, each cut to `CUT` letters."""
+    return [word[:CUT] for word in low.translate(_SPACES).split()]
+
+
+def is_foreign(found: Finding) -> bool:
+    """Whether a finding is a phrase of another language than English."""
+    return len(found.rule.rpartition(":")[2]) == 2
+
+
+@cache
+def marks() -> frozenset[str]:
+    """Return, for each phrase in plain ASCII, its longest word: what a text in its language must hold."""
+    return frozenset(max(phrase.split(), key=len) for phrase in _phrases() if phrase.isascii())
+
+
+@cache
+def _phrases() -> Mapping[str, tuple[K, str]]:
+    """Return kind and language by phrase; what was added by hand goes before what was counted."""
+    found: dict[str, tuple[K, str]] = {}
+    for name in ("languages", "phrases"):
+        for language, kinds in rules.table(name).items():
+            if language in JOINED:
+                continue
+            for kind, listed in kinds.items():
+                for phrase in listed.split(" | "):
+                    found[" ".join(words(phrase.lower()))] = (K(kind), language)
+    return found
+
+
+@cache
+def _pieces() -> tuple[tuple[re.Pattern[str], Mapping[str, tuple[K, str]]], ...]:
+    """Return the pieces of languages without spaces, those added by hand first."""
+    found = []
+    for name in ("phrases", "languages"):
+        pieces = {
+            piece.lower(): (K(kind), language)
+            for language, kinds in rules.table(name).items()
+            if language in JOINED
+            for kind, listed in kinds.items()
+            for piece in listed.split(" | ")
+        }
+        if pieces:
+            longest_first = sorted(pieces, key=len, reverse=True)
+            found.append((re.compile("|".join(map(re.escape, longest_first))), pieces))
+    return tuple(found)
+
+
+def find(low: str) -> Finding | None:
+    """Return what a lower-cased text says in another language than English, or None. At most 400 characters are read."""
+    low = low[:_LONGEST]
+    if not low.isascii() and _JOINED.search(low):
+        for pattern, pieces in _pieces():
+            match = pattern.search(low)
+            if match is not None:
+                return _finding(match.group(), *pieces[match.group()])
+        return None
+    known, said = _phrases(), words(low)
+    size = len(said)
+    best: tuple[str, K, str] | None = None
+    for length in (3, 2, 1):
+        for start in range(len(said) - length + 1):
+            phrase = " ".join(said[start : start + length])
+            if phrase in known:
+                kind, language = known[phrase]
+                if kind is K.UNKNOWN and (size > length + 3 or length < 2 < size):
+                    continue  # the word for an error, in a text about something else
+                if best is None or (best[1] is K.UNKNOWN and kind is not K.UNKNOWN):
+                    best = (phrase, kind, language)
+        if best is not None and best[1] is not K.UNKNOWN:
+            break
+    return _finding(*best) if best is not None else None
+
+
+def _finding(phrase: str, kind: K, language: str) -> Finding:
+    reason = f"the text says {phrase!r} ({language})"
+    return Finding(kind, f"text:{kind}:{language}", reason, WORDS, reached=kind not in _PLAIN)

@@ -1,0 +1,246 @@
+"""Rules as data: the TOML files of `btm.classify.data`, read once, and the test that says which rules can match.
+
+A rule is one entry: ``kind``, ``pattern`` (a regular expression for lower-cased text), and the examples that its own
+test runs, ``names`` (a text that it must name) and ``near`` (one that it must leave alone). Order is rank: the first
+rule that matches decides, so that the specific stands before the general.
+
+Nothing else has to be edited for a new wording: which words make a rule worth trying is derived from its pattern.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from importlib.resources import files
+from re import _parser as parser  # type: ignore[attr-defined]  # the only reader of patterns there is
+from typing import Any, NamedTuple
+
+from btm.classify.finding import WORDS, Finding
+from btm.model import ErrorKind as K
+
+_REACHED = frozenset({K.TIMEOUT, K.SERVER_ERROR, K.MALFORMED, K.SCHEMA_DRIFT, K.EMPTY_RESULT, K.UNKNOWN})
+"""Kinds after which a write may have happened, where a rule does not say."""
+
+STEM = 4
+"""Characters of a word by which rules are looked up: ``conf`` for conflict, conflicts and conflicting."""
+
+_SPACES = {ord(c): " " for c in string.punctuation + "\n\t\r\u2018\u2019\u201c\u201d"}
+_ANYTHING: frozenset[str] = frozenset()
+
+
+@cache
+def table(name: str) -> Mapping[str, Any]:
+    """Return the data file ``name`` (without its ending), parsed once in a process."""
+    return tomllib.loads((files("btm.classify.data") / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+class Rule(NamedTuple):
+    """One wording: the kind that it means, how sure it is, and where it comes from."""
+
+    kind: K
+    pattern: str
+    sure: float = WORDS
+    reached: bool = True
+    stems: frozenset[str] = frozenset()
+    language: str = "en"
+    source: str = ""
+    names: str = ""
+    near: str = ""
+
+    @property
+    def key(self) -> str:
+        """The rule's name in outcomes: its kind and its first word."""
+        word = re.search(r"[a-z]{3,}", re.sub(r"\\.|\[[^]]*\]|\(\?\w?:?", " ", self.pattern))
+        return f"text:{self.kind}:{word.group() if word else 'sign'}"
+
+
+class Rules:
+    """Rules in their order, with the index that says which of them a text can match at all."""
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        self.rules = tuple(rules)
+        self._by_stem: dict[str, list[int]] = {}
+        self._always: list[int] = []
+        for position, rule in enumerate(self.rules):
+            stems = rule.stems or stems_of_pattern(rule.pattern)
+            if not stems:
+                self._always.append(position)
+            for stem in stems:
+                self._by_stem.setdefault(stem, []).append(position)
+        self.stems = frozenset(self._by_stem)
+        self._compiled: dict[int, re.Pattern[str]] = {}
+
+    def first(self, low: str, *, language: bool = False) -> Finding | None:
+        """Return what the first rule that matches a lower-cased text says; of other languages than English only."""
+        for rule in self.matching(low):
+            if language and rule.language == "en":
+                continue
+            kind = rule.kind.replace("_", " ")
+            word = rule.key.rsplit(":", 1)[-1]
+            return Finding(
+                rule.kind, rule.key, f"the text speaks of {kind} ({word})", rule.sure, reached=rule.reached
+            )
+        return None
+
+    def matching(self, low: str) -> Iterator[Rule]:
+        """Yield the rules that match a lower-cased text, the first first."""
+        positions = set(self._always)
+        for stem in self.stems.intersection(stems_of_text(low)):
+            positions.update(self._by_stem[stem])
+        for position in sorted(positions):
+            if self._pattern(position).search(low):
+                yield self.rules[position]
+
+    def _pattern(self, position: int) -> re.Pattern[str]:
+        # Compiled at first use: most texts need few of them, and an import should not pay for all.
+        found = self._compiled.get(position)
+        if found is None:
+            found = self._compiled[position] = re.compile(self.rules[position].pattern)
+        return found
+
+
+@cache
+def wording() -> Rules:
+    """Return the wordings of English error texts."""
+    return Rules(_rules(table("wording")["rule"]))
+
+
+def _rules(entries: Iterable[Mapping[str, Any]]) -> Iterator[Rule]:
+    for entry in entries:
+        kind = K(entry["kind"])
+        yield Rule(
+            kind,
+            entry["pattern"],
+            entry.get("sure", WORDS),
+            entry.get("reached", kind in _REACHED),
+            frozenset(entry.get("stems", "").split()),
+            entry.get("language", "en"),
+            entry.get("source", ""),
+            entry.get("names", ""),
+            entry.get("near", ""),
+        )
+
+
+def stems_of_text(low: str) -> set[str]:
+    """Return the beginnings of a lower-cased text's words."""
+    return {word[:STEM] for word in words_of(low)}
+
+
+def words_of(low: str) -> list[str]:
+    """Return the words of a lower-cased text."""
+    return low.translate(_SPACES).split()
+
+
+def stems_of_pattern(pattern: str) -> frozenset[str]:
+    """Return beginnings of words of which every match of ``pattern`` holds one; empty where none can be told.
+
+    A pattern is taken to begin with a whole word.
+    """
+    return _of_sequence(parser.parse(pattern), fresh=True)
+
+
+_MOST = 60
+"""Spellings of one stretch of a pattern that are written out; beyond, what follows is a stretch of its own."""
+
+_EDGE = " "
+
+
+def _of_sequence(parts: Any, *, fresh: bool) -> frozenset[str]:
+    """The best stretch of a sequence: the one with the fewest, longest stems. ``fresh``: a word begins here."""
+    best, run = _ANYTHING, {_EDGE if fresh else "x"}
+    for part in parts:
+        spelled = _spellings(part)
+        if spelled is not None and len(run) * len(spelled) <= _MOST:
+            run = {before + after for before in run for after in spelled}
+            continue
+        best = _better(best, _of_run(run))
+        if spelled is None:
+            begins = all(not text[-1:].isalnum() for text in run)
+            best = _better(best, _inside(part, fresh=begins))
+            run = {_EDGE if _ends_fresh(part) else "x"}
+        else:
+            run = {text[-1:] + after for text in run for after in spelled}
+            run = {text for text in run if text}
+    return _better(best, _of_run(run))
+
+
+def _spellings(part: Any) -> set[str] | None:
+    """Every text that a part of a pattern can match, where these are few; edges of words are spelled as spaces."""
+    op, value = str(part[0]), part[1]
+    if op == "LITERAL":
+        return {chr(value)}
+    if op in ("AT", "ASSERT", "ASSERT_NOT"):
+        return {_EDGE} if op == "AT" else {""}
+    if op == "IN":
+        letters = {chr(v) for o, v in value if str(o) == "LITERAL"}
+        return letters if len(letters) == len(value) <= 6 else None
+    if op in ("MAX_REPEAT", "MIN_REPEAT") and value[0] in (0, 1) and value[1] == 1:
+        inner = _spelled_sequence(value[2])
+        return inner if inner is None or value[0] else inner | {""}
+    if op == "SUBPATTERN":
+        return _spelled_sequence(value[-1])
+    if op == "BRANCH":
+        found = [_spelled_sequence(branch) for branch in value[1]]
+        whole = set().union(*(f for f in found if f is not None))
+        return whole if all(f is not None for f in found) and len(whole) <= _MOST else None
+    return None
+
+
+def _spelled_sequence(parts: Any) -> set[str] | None:
+    run = {""}
+    for part in parts:
+        spelled = _spellings(part)
+        if spelled is None or len(run) * len(spelled) > _MOST:
+            return None
+        run = {before + after for before in run for after in spelled}
+    return run
+
+
+def _inside(part: Any, *, fresh: bool) -> frozenset[str]:
+    op, value = str(part[0]), part[1]
+    if op == "SUBPATTERN":
+        return _of_sequence(value[-1], fresh=fresh)
+    if op == "BRANCH":
+        found = [_of_sequence(branch, fresh=fresh) for branch in value[1]]
+        return frozenset().union(*found) if all(found) else _ANYTHING
+    if op in ("MAX_REPEAT", "MIN_REPEAT") and value[0] > 0:
+        return _of_sequence(value[2], fresh=fresh)
+    return _ANYTHING
+
+
+def _of_run(run: set[str]) -> frozenset[str]:
+    found = [_of_text(text) for text in run]
+    return frozenset(stem for stem in found if stem) if all(found) else _ANYTHING
+
+
+def _of_text(text: str) -> str:
+    """The longest stem that a text holding ``text`` must hold; words cut at either end count as far as they go."""
+    words = [(m.start(), m.group()) for m in re.finditer(r"[^\W_]+", text.lower())]
+    usable = [
+        word[:STEM] for start, word in words if start and (len(word) >= STEM or start + len(word) < len(text))
+    ]
+    return max(usable, key=len, default="")
+
+
+def _ends_fresh(part: Any) -> bool:
+    """Whether what follows a part begins a word: the part ends in no letter."""
+    op, value = str(part[0]), part[1]
+    if op == "LITERAL":
+        return not chr(value).isalnum()
+    if op == "IN":
+        return all(str(o) == "LITERAL" and not chr(v).isalnum() for o, v in value)
+    if op in ("SUBPATTERN", "MAX_REPEAT", "MIN_REPEAT"):
+        inner = list(value[-1])
+        return bool(inner) and _ends_fresh(inner[-1])
+    if op == "BRANCH":
+        return all(bool(branch) and _ends_fresh(list(branch)[-1]) for branch in value[1])
+    return op == "AT"
+
+
+def _better(one: frozenset[str], other: frozenset[str]) -> frozenset[str]:
+    if not one or not other:
+        return one or other
+    return min(one, other, key=lambda stems: (min(map(len, stems)) < STEM, len(stems)))

@@ -1,0 +1,151 @@
+"""Measures the weights of ``btm/classify/data/decision.toml``: ridge logistic regression on labelled texts.
+
+    python tests/classify/fit_decision.py FILE... [--write] [--by-source]
+
+FILE holds labelled rows (see tests/classify/outcomes.jsonl). Unflagged texts count; silent faults do not. A sign keeps
+the side that its name promises: a weight of the wrong sign is set to 0. ``--by-source`` prints what a fit says of the
+sources that were left out of it, which is the figure that counts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from btm.classify import carriers, deciding, rules, texts
+from btm.classify.plain import _first_part, _subject
+from btm.model import ErrorKind, Family
+
+DATA = Path(rules.__file__).with_name("data") / "decision.toml"
+RIDGE = 0.35
+FORM = [
+    "no layer", "a mark", "a layer", "a sure layer", "no kind", "a vague kind", "a likely kind", "a sure kind",
+    "the kind stands further on", "very short", "short", "middling", "long", "very long", "many lines",
+    "two or three lines", "several sentences", "begins with a number", "foreign words", "foreign words of failure",
+    "says only that it failed", "a state told by a read",
+]  # fmt: skip
+
+
+def examples(paths: list[str]) -> tuple[list[tuple[str, ...]], np.ndarray, list[str], list[str]]:
+    shown, labels, sources, what = [], [], [], []
+    for path in paths:
+        for line in Path(path).read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            value = row["outcome"].get("value")
+            if not isinstance(value, str) or row["outcome"].get("is_error"):
+                continue
+            label = row["label"]
+            if label != "ok" and ErrorKind(label).family is Family.SILENT and label != "empty_result":
+                continue
+            if not value.strip() or value.lstrip()[:1] in "{[<" or not texts.is_suspicious(value):
+                continue
+            head = value[:2000].strip()
+            carried = carriers.strip(head)
+            if carried is not None and carried.exit == 0:
+                continue
+            found = texts.of_carried(_first_part(carried)) if carried else texts.of_words(_subject(head))
+            shown.append(deciding.evidence(value, row["tool"], carried, found, writes=row.get("effect") == "write"))
+            labels.append(label != "ok")
+            sources.append(row.get("source", ""))
+            what.append(f"{row['tool']}: {value[:150]!r} -> {label}")
+    return shown, np.array(labels, float), sources, what
+
+
+def names() -> list[str]:
+    return list(dict.fromkeys([s["name"] for s in rules.table("decision")["sign"]] + FORM))
+
+
+def matrix(shown: list[tuple[str, ...]]) -> np.ndarray:
+    index = {name: i for i, name in enumerate(names())}
+    made = np.zeros((len(shown), len(index)))
+    for row, found in enumerate(shown):
+        for name in found:
+            made[row, index[name]] = 1.0
+    return made
+
+
+def fit(x: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
+    """Newton's method on the ridge-penalised log-likelihood; the bias is not penalised. Iterated with clamped signs."""
+    side = np.array([_side(name) for name in names()])
+    free = np.ones(x.shape[1], bool)
+    for _ in range(6):
+        design = np.c_[np.ones(len(y)), x[:, free]]
+        beta = np.zeros(design.shape[1])
+        penalty = np.diag([1e-6, *([RIDGE] * int(free.sum()))])
+        for _ in range(40):
+            p = 1 / (1 + np.exp(-design @ beta))
+            step = np.linalg.solve(design.T @ (design * (p * (1 - p))[:, None]) + penalty, design.T @ (y - p) - penalty @ beta)
+            beta += step
+            if np.abs(step).max() < 1e-6:
+                break
+        weights = np.zeros(x.shape[1])
+        weights[free] = beta[1:]
+        wrong = (weights * side < 0) & free
+        if not wrong.any():
+            break
+        free &= ~wrong
+    return float(beta[0]), weights
+
+
+def _side(name: str) -> int:
+    entry = next((s for s in rules.table("decision")["sign"] if s["name"] == name and "says" in s), None)
+    return {"error": 1, "result": -1}.get(entry["says"], 0) if entry else 0
+
+
+def report(p: np.ndarray, y: np.ndarray, what: list[str], *, show: bool = True) -> None:
+    for cut in (0.4, 0.5, 0.6, 0.7):
+        print(f"cut {cut}: missed {np.mean(p[y == 1] < cut):.3f}  false {np.mean(p[y == 0] >= cut):.3f} of {int((y == 0).sum())} suspicious successes")
+    edges = [0, 0.05, 0.2, 0.4, 0.6, 0.8, 0.95, 1.01]
+    error = 0.0
+    for low, high in zip(edges, edges[1:], strict=False):
+        inside = (p >= low) & (p < high)
+        if inside.any():
+            error += inside.sum() / len(p) * abs(p[inside].mean() - y[inside].mean())
+            print(f"  said {p[inside].mean():.2f}  was {y[inside].mean():.2f}  n {inside.sum()}")
+    print(f"expected calibration error {error:.3f}")
+    if show:
+        for i in np.argsort(np.where(y == 1, p, 1 - p))[:45]:
+            print(f"   {p[i]:.2f} {what[i]}")
+
+
+def main(arguments: list[str]) -> None:
+    paths = [a for a in arguments if not a.startswith("--")]
+    shown, y, sources, what = examples(paths)
+    x = matrix(shown)
+    print(f"{len(y)} texts, {int(y.sum())} of them error texts")
+    if "--by-source" in arguments:
+        folds = np.array([hash_of(s) % 10 for s in sources])
+        p = np.zeros(len(y))
+        for fold in range(10):
+            bias, weights = fit(x[folds != fold], y[folds != fold])
+            p[folds == fold] = 1 / (1 + np.exp(-(bias + x[folds == fold] @ weights)))
+        report(p, y, what)
+    bias, weights = fit(x, y)
+    for name, weight, n in sorted(zip(names(), weights, x.sum(0), strict=True), key=lambda t: t[1]):
+        print(f"{weight:6.2f} {int(n):4d} {name}")
+    if "--write" in arguments:
+        write(bias, dict(zip(names(), weights, strict=True)))
+
+
+def hash_of(text: str) -> int:
+    return sum(ord(c) * (i + 1) for i, c in enumerate(re.sub(r"\W|\d", "", text.lower())[:12]))
+
+
+def write(bias: float, weights: dict[str, float]) -> None:
+    text = DATA.read_text(encoding="utf-8")
+    text = re.sub(r"^bias = .*$", f"bias = {bias:.2f}", text, count=1, flags=re.M)
+    for name in names():
+        entry = re.search(rf'name = "{re.escape(name)}"\n(?:(?!\[\[).*\n)*?weight = (.*)\n', text)
+        if entry is None:
+            text = text.rstrip() + f'\n\n[[sign]]\nname = "{name}"\nweight = {weights[name]:.2f}\n'
+        else:
+            text = text[: entry.start(1)] + f"{weights[name]:.2f}" + text[entry.end(1) :]
+    DATA.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
