@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from btm.classify.finding import Finding
+from btm.classify.rules import form
 from btm.model import Effect, Family, ToolCall
 from btm.model import ErrorKind as K
 
@@ -30,16 +31,8 @@ _DONE = (
     r"|processed|published|queued|recorded|refunded|registered|reserved|saved|scheduled|sent|shipped"
     r"|stored|submitted|succeeded|transferred|updated|uploaded|went through|withdrawn|written)"
 )
-_SAYS_DONE = re.compile(
-    rf"\b(?:was|were|is|are|has been|have been|got|successfully)\s(?:\w+ly\s)?{_DONE}\b"
-    rf"|^\W*(?:error:\s)?(?:[\w#'-]+\s){{0,4}}{_DONE}\b\s*(?=[,;.:!\u2013\u2014(-]|(?:but|and|however|yet|though|while)\b)",
-    re.IGNORECASE,
-)
-_SAYS_NOT = re.compile(
-    r"\b(?:no|not|never|nothing|none|neither|nor|too|already|cannot|without|before|unless|until|if|only|invalid|unknown"
-    r"|denied|rejected|exceeded|refused|limit)\b|n't\b",
-    re.IGNORECASE,
-)
+_SAYS_DONE = form("ambiguity", "says_done")
+_SAYS_NOT = form("ambiguity", "says_not")
 _CLAUSE = re.compile(r"[.;:!?\n]\s|,\s|\bbut\b|\bhowever\b|\band\b", re.IGNORECASE)
 _READ = 400  # characters of the text
 

@@ -12,9 +12,9 @@ from btm.classify.codes import of_json_rpc
 from btm.classify.explaining import explain, message, unexplained
 from btm.classify.finding import DEFAULT, WEAK, Finding, surest
 from btm.classify.reading import field
-from btm.classify.telling import is_quiet, tells_failure
+from btm.classify.telling import is_quiet, tells_failure, user_errors
+from btm.model import Effect, ToolCall
 from btm.model import ErrorKind as K
-from btm.model import ToolCall
 from btm.support import untrusted
 
 _MOST_BLOCKS, _MOST_TEXT = 50, 4_000
@@ -30,7 +30,8 @@ def of_mapping(
     ``failed`` says that a framework has marked the result as an error already.
     """
     if not failed and is_quiet(body):
-        return None
+        refused = user_errors(body) if call.effect is Effect.WRITE and "data" in body else None
+        return None if refused is None else of_mapping(refused, call, now, failed=True)
     exit_code = field(body, *keys.EXITS)
     if type(exit_code) is int:
         return _of_command(body, exit_code, call)
@@ -53,7 +54,7 @@ def of_mapping(
 def of_failed_value(value: Any, call: ToolCall, now: float | None = None) -> Finding:
     """Return what a value says that is known to stand for a failure; UNKNOWN when it gives no reason."""
     if isinstance(value, str):
-        return texts.of_error_text(value[:_MOST_TEXT].strip()) or unexplained("flag")
+        return texts.missing(texts.of_error_text(value[:_MOST_TEXT].strip())) or unexplained("flag")
     if isinstance(value, Mapping):
         return of_mapping(value, call, now, failed=True) or unexplained("flag")
     if isinstance(value, list | tuple):

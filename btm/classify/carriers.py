@@ -17,11 +17,15 @@ LONGEST = 4_000
 """Characters of a text in which layers are looked for."""
 
 _LAYERS = 4
-_DECORATION = re.compile(r"[\s\ufeff\u2022>*#_`|\u256d-\u2577\u274c\u26a0\ufe0f\U0001f6ab\u2717\u2718\u00d7\U0001f534\u26d4\u2757]+")
+_DECORATION = re.compile(
+    r"[\s\ufeff\u2022>*#_`|\u256d-\u2577\u274c\u26a0\ufe0f\U0001f6ab\u2717\u2718\u00d7\U0001f534\u26d4\u2757]+"
+)
 """What may stand before an error's mark: space, emphasis, boxes, crosses and warning signs."""
 
 _CAUSE = re.compile(r"(?:Caused by: |\s---> |\[cause\]: |\bcause: (?=[A-Z]\w+(?:Error|Exception)))")
-_FRAME = re.compile(r"\n\s*(?:at [\w$.<>/\[\]`]+[ (]|File \"[^\"\n]+\", line \d|from .{1,200}:\d+:in |\d+: 0x|#\d+ )")
+_FRAME = re.compile(
+    r"\n\s*(?:at [\w$.<>/\[\]`]+[ (]|File \"[^\"\n]+\", line \d|from .{1,200}:\d+:in |\d+: 0x|#\d+ )"
+)
 
 
 class Carrier(NamedTuple):
@@ -63,9 +67,7 @@ def carriers() -> tuple[Carrier, ...]:
 @cache
 def stems() -> frozenset[str]:
     """Return the beginnings of words of which a carried failure holds one."""
-    return frozenset().union(
-        *(rules.stems_of_pattern(entry["pattern"]) for entry in rules.table("carriers")["carrier"])
-    )
+    return rules.stems_of(rules.table("carriers")["carrier"])
 
 
 def strip(text: str) -> Carried | None:

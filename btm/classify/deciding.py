@@ -21,16 +21,14 @@ from btm.model import ErrorKind as K
 READ = 600
 """Characters of a text that signs are looked for in."""
 
+LINE = 200
 _LENGTHS = ((40, "very short"), (120, "short"), (300, "middling"), (1_000, "long"))
 _FIRST = re.compile(r"(?<=[^\d\s.]{3})[.!?](?=\s+[A-Z\"'*])|\n")
-_LEADING = re.compile(r"[\s\W]{0,8}")
-
-
-_REFUSES = re.compile(
-    r"cannot|can't|could not|couldn't|unable|not (?:allowed|permitted|possible|eligible)|must|first|kann nicht|nicht möglich"
-    r"|no (?:se )?puede|ne peut|impossible|нельзя|не может|невозможно|无法|不能|不可|先|不足|できません|ません|할 수 없습니다|não pode"
-    r"|kan (?:inte|ikke|niet)|non può|nie można|edilemez|insufficient|conflict|violat|duplicate|failed"
+_ERROR_LINE = re.compile(
+    r"^(?:fatal|error|npm err!|e|err!)(?::| code | \w+ )|^conflict \(|^\s?! \[(?:remote )?rejected\]",
+    re.MULTILINE,
 )
+_LEADING = re.compile(r"[\s\W]{0,8}")
 
 
 class Sign(NamedTuple):
@@ -73,13 +71,16 @@ def weights() -> Mapping[str, float]:
 @cache
 def stems() -> frozenset[str]:
     """Return the beginnings of words of the signs that make an error text."""
-    patterns = (e["pattern"] for e in rules.table("decision")["sign"] if e.get("where") == "bare" and e["says"] == "error")
-    return frozenset().union(*(rules.stems_of_pattern(pattern) for pattern in patterns))
+    signs = rules.table("decision")["sign"]
+    return rules.stems_of(s for s in signs if s.get("where") == "bare" and s["says"] == "error")
 
 
-def judge(
-    text: str, tool: str, carried: Carried | None, found: Finding | None, *, writes: bool
-) -> Verdict:
+@cache
+def _refusal() -> re.Pattern[str]:
+    return re.compile(rules.table("decision")["refusal"])
+
+
+def judge(text: str, tool: str, carried: Carried | None, found: Finding | None, *, writes: bool) -> Verdict:
     """Weigh the signs of a text; ``carried`` is it without its layers, ``found`` what its words say of a kind."""
     names = evidence(text, tool, carried, found, writes=writes)
     known = weights()
@@ -97,11 +98,21 @@ def evidence(
     bare = _LEADING.sub("", texts.unquoted(first.lower()), count=1).strip()
     places = {"text": low, "bare": bare, "cased": head}
     named = [s.name for s in signs() if s.where != "tool" and s.pattern.match(places[s.where])]
-    named += _of_tool(snake(tool.rsplit("/", 1)[-1][:64]))
+    of_tool = _of_tool(snake(tool.rsplit("/", 1)[-1][:64]))
+    named += of_tool
+    if "a tool that reads files" in of_tool and (len(text) > LINE or "\n" in head):
+        named.append("what a file holds")
     named += _of_form(text, head, low, first)
     named.append(_of_carrier(carried))
+    if "a tool that runs commands" in of_tool and _ERROR_LINE.search(low):
+        named.append("a command's error line")
     named += _of_kind(found, bare)
-    if found is not None and found.kind is K.PRECONDITION_FAILED and not writes and not _REFUSES.search(low):
+    if (
+        found is not None
+        and found.kind is K.PRECONDITION_FAILED
+        and not writes
+        and not _refusal().search(low)
+    ):
         named.append("a state told by a read")
     if found is not None and languages.is_foreign(found):
         named.append("foreign words of failure")
@@ -141,7 +152,13 @@ def _of_kind(found: Finding | None, bare: str) -> list[str]:
         return ["no kind"]
     if found.kind is K.UNKNOWN:
         return ["says only that it failed"]
-    named = ["a sure kind" if found.confidence > 0.8 else "a likely kind" if found.confidence > 0.58 else "a vague kind"]
+    named = [
+        "a sure kind"
+        if found.confidence > 0.8
+        else "a likely kind"
+        if found.confidence > 0.58
+        else "a vague kind"
+    ]
     if found.rule.startswith("text:") and not languages.is_foreign(found) and texts.phrase_in(bare) is None:
         named.append("the kind stands further on")
     return named

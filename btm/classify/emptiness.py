@@ -10,14 +10,11 @@ from typing import Any, NamedTuple
 
 from btm.classify.finding import Finding, names
 from btm.classify.keys import snake
+from btm.classify.rules import form
 from btm.model import Effect, ToolCall
 from btm.model import ErrorKind as K
 
-_SEARCHES = re.compile(
-    r"(?:^|[_\W])(?:list|search|find|query|lookup|look_up|get|fetch|read|retrieve|semantic|web"
-    r"|select|load|show|view|browse|scan|match|recommend|sql|run_sql|filter|check_inbox|geocode"
-    r"|autocomplete)(?:$|[_\W])"
-)
+_SEARCHES = form("emptiness", "searches")
 _LOOKS = re.compile(r"list|search|find|query|lookup|look_up|read|fetch|retrieve|sql")
 _COLLECTIONS = names(
     "results result items matches data hits records rows documents entries list values "
@@ -26,6 +23,7 @@ _COLLECTIONS = names(
     "places articles events"
 )
 _META = names(
+    "head _shards max_score pageinfo page_info "
     "total total_count count page per_page page_size limit offset query q took elapsed status "
     "success ok code message msg namespace usage next_page_token next_cursor has_more filters"
     " errors error warnings warning request_id user_id customer_id took_ms timed_out cursor "
@@ -35,33 +33,13 @@ _META = names(
     "has_next links id params parameters next previous facets account_id project_id location "
     "radius category duration_ms truncated"
 )
-_GOOD_NEWS = re.compile(
-    r"error|warn|conflict|alert|issue|violation|failure|failed|incident|problem|overdue|duplicate"
-    r"|blocked|vulnerab|outage|missing|unread|check|valid|verify|lint|test|diff|lock",
-    re.IGNORECASE,
-)
-_SILENT_TOOLS = re.compile(
-    r"shell|bash|exec|python|repl|command|terminal|run_(?!sql)|think|set_|put_|write|delete|remove"
-    r"|update|create|log",
-    re.IGNORECASE,
-)
-_SAYS_NONE = re.compile(
-    r"(?i)(?!\W{0,3}(?:no|0|zero) (?:\w+ ){0,2}(?:conflict|issue|error|problem|threat|violation"
-    r"|warning|vulnerab|duplicate|differen|change|update|alert|incident|failure|sql"
-    r"|code))(?:\(0 rows\)|^empty set\b|^found (?:no|0|zero) \w+|^there (?:are"
-    r"|were) no (?:\w+ ){1,3}(?:match|found|for|in)|^no (?:\w+ ){0,3}\w+s (?:were |was )?(?:found"
-    r"|available|matched)\b(?! with (?:the |this |that )?(?:id|name|number|email))"
-    r"|\b0 rows? (?:returned|found|selected|matched)|\b(?:returned|found|matched) (?:0|no"
-    r"|zero) (?:rows?|results?|records?|items|matches)|^\W{0,3}no (?:\w+ ){0,3}(?:results?|matches"
-    r"|matching|records?|rows|entries|hits)\b)"
-)
+_GOOD_NEWS = form("emptiness", "good_news")
+_SILENT_TOOLS = form("emptiness", "silent_tools")
+_SAYS_NONE = form("emptiness", "says_none")
 _LONGEST_NONE = 300
 _NO_LIST = frozenset({"[]", "()"})
 _NOTHING = _NO_LIST | {"{}", "null", "None"}
-_ZERO = re.compile(
-    r"^(?:total|total_count|count|total_results|num_results|number_of_results|hits|numfound"
-    r"|total_hits|result_count|row_count|rowcount)$"
-)
+_ZERO = form("emptiness", "zero")
 
 
 def _found(reason: str, sure: float) -> Finding:
@@ -111,10 +89,25 @@ def of_value(value: Any, call: ToolCall) -> Finding | None:
 def _of_text(text: str, tool: _Tool) -> Finding | None:
     if len(text) > _LONGEST_NONE:
         return None
+    if (tool.looks or tool.searches or _EXPORTS.search(tool.name)) and _is_bare_header(text):
+        return _found("a table with a header and no rows", 0.8)
+    if text.lstrip().startswith("<") and _FEED.match(text) and not _ENTRY.search(text):
+        return _found("a feed without entries", 0.8)
     if _SAYS_NONE.search(text):
         return _found("the text says that nothing was found", 0.85)
     nothing = _NOTHING if tool.looks else _NO_LIST
     return _found("an empty list came back", 0.85) if text.strip() in nothing else None
+
+
+_EXPORTS = re.compile(r"export|csv|rows|table|dump|report|extract|sheet")
+_HEADER = re.compile(r"[A-Za-z_][\w .-]{0,40}(?:[,;\t|][A-Za-z_][\w .-]{0,40}){1,30}\s*\n\s*$")
+_FEED = re.compile(r"\s*(?:<\?xml[^>]{0,100}\?>\s*)?<(?:rss|feed|channel)\b")
+_ENTRY = re.compile(r"<(?:item|entry)\b")
+
+
+def _is_bare_header(text: str) -> bool:
+    """Whether a text is the first line of a CSV file and nothing more: names, no digits alone, a newline."""
+    return text.endswith("\n") and text.count("\n") == 1 and _HEADER.match(text) is not None
 
 
 def could_be_empty(value: Any) -> bool:
@@ -173,13 +166,20 @@ def _field(name: str, value: Any, tool: _Tool, nested: bool) -> _Field:
     if type(value) is int and value == 0 and _ZERO.search(name):
         return _Field.NEUTRAL
     if isinstance(value, Mapping):
-        if name == "hits" and isinstance(value.get("hits"), list):
-            return _Field.FOUND if value["hits"] else _Field.EMPTY
+        inner = next((value[k] for k in _INNER if isinstance(value.get(k), list)), None)
+        if inner is not None and name in _HOLDERS | {"hits"}:
+            return _Field.FOUND if inner else _Field.EMPTY
+        if nested and isinstance(value.get("edges", value.get("nodes")), list):
+            return _Field.EMPTY if not (value.get("edges") or value.get("nodes")) else _Field.FOUND
         if name == "data" and _of_mapping(value, tool, nested=True) is not None:
             return _Field.EMPTY
         if name in _ECHOES:
             return _Field.NEUTRAL
     return _Field.NEUTRAL if name in _META else _Field.FOUND
+
+
+_INNER = ("hits", "bindings", "edges", "nodes", "docs", "items")
+_HOLDERS = names("results response feed channel items")
 
 
 def _holds_answer(name: str, tool: _Tool) -> bool:

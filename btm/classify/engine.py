@@ -10,13 +10,12 @@ from typing import Any
 
 import orjson
 
-from btm.classify import bodies, exceptions, frameworks, hints, markup, plain, silent
+from btm.classify import bodies, exceptions, frameworks, hints, markup, plain, silent, telling
 from btm.classify.ambiguity import is_ambiguous
 from btm.classify.expectations import ErrorRule, Expectations
 from btm.classify.finding import NONE, Finding
 from btm.classify.reading import TEXT_LIMIT
 from btm.classify.shape import ShapeProfile
-from btm.classify.telling import is_quiet
 from btm.model import SUCCESS, Effect, ErrorKind, Family, Outcome, ToolCall
 from btm.support import untrusted
 from btm.support.process_state import kept
@@ -111,7 +110,7 @@ def _explicit(value: Any, call: ToolCall, now: float | None) -> tuple[Any, Findi
     if isinstance(value, str):
         return _explicit_text(value, call, now)
     if type(value) is dict or isinstance(value, Mapping):
-        return value, None if is_quiet(value) else bodies.of_mapping(value, call, now)
+        return value, bodies.of_mapping(value, call, now)
     if isinstance(value, list | tuple):
         return _explicit_list(value, call, now)
     if type(value) in _BARE:
@@ -130,6 +129,10 @@ def _explicit_list(value: Any, call: ToolCall, now: float | None) -> tuple[Any, 
     if bodies.is_content(value):
         text = bodies.content_text(value)
         return _explicit_text(text, call, now) if text else (value, None)
+    if telling.is_validator_list(value):
+        return value, bodies.of_failed_value({"detail": list(value)}, call, now)
+    if telling.is_error_list(value):
+        return value, bodies.of_failed_value(dict(value[0]), call, now)
     if len(value) == 1 and isinstance(value[0], Mapping):
         only = value[0]
         if "error" in only and len(only) <= 3:

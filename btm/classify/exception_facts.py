@@ -10,7 +10,7 @@ import orjson
 
 from btm.classify import numbers, retry_after, texts
 from btm.classify.bodies import of_failed_value
-from btm.classify.codes import GRPC, of_code, of_json_rpc
+from btm.classify.codes import grpc_kind, of_code, of_json_rpc
 from btm.classify.finding import CODE, EXACT, WEAK, Finding
 from btm.classify.reading import attribute, field, qualified
 from btm.classify.status import is_failure
@@ -79,6 +79,12 @@ def codes_of(error: BaseException, known: Facts, root: str, text: str) -> list[F
     arguments = attribute(error, "args")
     if root in _MYSQL and type(arguments) is tuple and arguments and type(arguments[0]) is int:
         found.append(numbers.of_mysql(arguments[0]))
+    if type(arguments) is tuple and arguments and type(arguments[0]) is int and root == "pycurl":
+        found.append(numbers.of_curl(arguments[0]))
+    elif root == "pycurl" and (number_said := re.match(r"\((\d{1,3}),", text)):
+        found.append(numbers.of_curl(int(number_said.group(1))))
+    if "losed" in type(error).__qualname__:
+        found.append(numbers.websocket_in(text) or numbers.of_websocket(known.get("code", 0)))
     sqlite = known.get("sqlite_errorname")
     if isinstance(sqlite, str):
         found.append(_SQLITE.get(sqlite.removeprefix("SQLITE_").split("_")[0]))
@@ -124,8 +130,8 @@ def _bodies(known: Facts, root: str) -> list[Finding | None]:
     code = field(code, "name") if not isinstance(code, str | int | None) else code
     if type(code) is int and root == "pymongo":
         found.append(numbers.of_mongo(code))
-    if type(code) is int and root == "grpc" and 0 < code < len(GRPC):
-        kind = GRPC[code]
+    if type(code) is int and root == "grpc":
+        kind = grpc_kind(code)
         found.append(Finding(kind, f"grpc:{code}", f"gRPC status {code}", CODE) if kind is not None else None)
     inner = field(known["error"], "code") if "error" in known else None
     answered = field(field(response, "Error"), "Code") or _slack(response) if response is not None else None

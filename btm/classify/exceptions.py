@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 
 from btm.classify import texts, types
+from btm.classify.codes import of_code
 from btm.classify.exception_facts import Facts, codes_of, status_of, wait_of
 from btm.classify.finding import DEFAULT, EXACT, NONE, WEAK, Finding, surest
 from btm.classify.python_errors import of_python_error
@@ -116,9 +117,9 @@ def _known_by_type(raised: type) -> Finding | None:
             break
         known = types.known_type(name, root)
         if known is None:
-            known_words = texts.phrase_in(types.name_as_words(name))
-            if known_words is not None and known_words.confidence > WEAK:
-                return known_words._replace(
+            said = of_code(name) or texts.phrase_in(types.name_as_words(name))
+            if said is not None and said.confidence > WEAK and said.kind is not K.UNKNOWN:
+                return said._replace(
                     confidence=0.75, rule=f"type:{name}", reason=f"the type is called {name}"
                 )
             continue
@@ -143,7 +144,7 @@ def _words_of(known: Facts, name: str, text: str) -> Finding | None:
         )
     if name in ("ValueError", "TypeError", "AttributeError") and not text.strip():
         return None
-    found = texts.of_error_text(text) if text else None
+    found = texts.missing(texts.of_error_text(text)) if text else None
     if found is None and name == "ValueError" and text:
         return Finding(
             K.INVALID_ARGUMENTS,

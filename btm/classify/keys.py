@@ -67,11 +67,14 @@ _PARTIAL = _rules(
         r"|^last_?evaluated_?key$"
         r"|^next_continuation_token$|^next_?(?:page|cursor|token|marker)$|^next$",
     ),
+    ("whole", r"^(?:is_)?complete$|^(?:is_)?exhaustive(?:_nb_hits)?$"),
+    ("items", r"^(?:results|items|responses|multi_?status|operations)$"),
     (
         "unprocessed",
         r"^unprocessed_?(?:items|keys|records|entries|rows)?$|^failed_?(?:put_count"
         r"|record_count|entry_count|entries)$"
-        r"|^(?:missing|unavailable)_(?:sources|providers|suppliers|pages|columns)$",
+        r"|^(?:sources|providers|suppliers|shards|regions|pages|hosts)_(?:failed|missing|unavailable|skipped|unreachable)$"
+        r"|^(?:missing|unavailable|failed|skipped|unreachable)_(?:sources|providers|suppliers|pages|columns)$",
     ),
     (
         "failed",
@@ -85,7 +88,7 @@ _PARTIAL = _rules(
     ("note", r"^(?:notes?|notice|message|warnings?|warning_message|info|remark|hint)$"),
 )
 _STALE = _rules(
-    ("flag", r"^(?:is_|data_)?(?:stale|outdated)$"),
+    ("flag", r"^_?(?:is_|data_|served_)?(?:stale|outdated)(?:_if_error|_data|_while_revalidate)?$"),
     ("warning", r"^warning$"),
     ("age", r"^age$"),
     ("note", r"^(?:notes?|notice|message|warnings|info|remark)$"),

@@ -21,9 +21,15 @@ JOINED = frozenset({"zh", "ja", "th", "lo", "km", "my"})
 """Languages that are written without spaces between words."""
 
 _LONGEST = 400
-_SPACES = {ord(c): " " for c in string.punctuation + "\n\t\r\u2018\u2019\u201c\u201d\u00ab\u00bb\u3002\u3001\uff1a\u0964\u060c\u061f\u2026\u2013\u2014\u00a1\u00bf\u201e"}
+_SPACES = {
+    ord(c): " "
+    for c in string.punctuation
+    + "\n\t\r\u2018\u2019\u201c\u201d\u00ab\u00bb\u3002\u3001\uff1a\u0964\u060c\u061f\u2026\u2013\u2014\u00a1\u00bf\u201e"
+}
 _JOINED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
-_PLAIN = frozenset({K.AUTH_ERROR, K.NOT_FOUND, K.INVALID_ARGUMENTS, K.PRECONDITION_FAILED, K.RATE_LIMIT, K.QUOTA_EXHAUSTED})
+_PLAIN = frozenset(
+    {K.AUTH_ERROR, K.NOT_FOUND, K.INVALID_ARGUMENTS, K.PRECONDITION_FAILED, K.RATE_LIMIT, K.QUOTA_EXHAUSTED}
+)
 
 
 def words(low: str) -> list[str]:

@@ -4,36 +4,21 @@ from __future__ import annotations
 
 import re
 
-from btm.classify import texts
+from btm.classify import carriers, texts
 from btm.classify.codes import of_code
 from btm.classify.finding import WEAK, Finding
 from btm.classify.keys import snake
+from btm.classify.rules import form
 from btm.classify.status import of_status
 from btm.model import ErrorKind as K
 
-_WEB = re.compile(
-    r"page|html|web|fetch|url|browse|http|scrape|crawl|site|render|template|email|mail|doc|read"
-    r"|file|download|article|content|svg|xml|feed|markdown|open|visit|navigate|extract|view|search"
-    r"|shell|bash|snapshot|wiki",
-    re.IGNORECASE,
-)
-_TEXT_TOOL = re.compile(
-    r"file|cat|shell|bash|log|doc|text|open|view|page|exec|print|code|note|lyrics|template|head"
-    r"|tail|sed|snippet",
-    re.IGNORECASE,
-)
+_WEB = form("markup", "web")
+_TEXT_TOOL = form("markup", "text_tool")
 _NOISE_HEAD = 2_000
 _TITLE = re.compile(r"<(?:title|h1)[^>]{0,100}>\s*([^<]{1,200})", re.IGNORECASE)
 _XML_CODE = re.compile(r"<(?:code|errorcode|faultcode)>\s*([^<]{1,80})</", re.IGNORECASE)
 _XML_MESSAGE = re.compile(r"<(?:message|faultstring|errormessage|error)>\s*([^<]{1,300})</", re.IGNORECASE)
-_ERROR_TITLE = re.compile(
-    r"^\s*(?:error\s*)?([45]\d\d)\b|^\s*(?:bad gateway|service (?:temporarily )?unavailable"
-    r"|gateway time-?out|internal server error|not found|page not found|forbidden|access denied"
-    r"|unauthorized|too many requests|bad request|under maintenance|site maintenance|maintenance"
-    r"|scheduled maintenance|application error|just a moment|attention required"
-    r"|error)\b[^a-z]{0,40}$",
-    re.IGNORECASE,
-)
+_ERROR_TITLE = form("markup", "error_title")
 _BOT_WALL = re.compile(r"just a moment|attention required|captcha|are you a robot", re.IGNORECASE)
 
 
@@ -50,11 +35,10 @@ def of_markup(text: str, tool: str) -> Finding | None:
             if known is not None and known.kind is not K.UNKNOWN:
                 return known
             return texts.of_error_text(said.group(1)) if said else None
-        if opening.startswith("<error>"):
-            return texts.of_error_text(head[7:]) or Finding(
-                K.UNKNOWN, "markup:error", "an error element", WEAK
-            )
-        return None
+        carried = carriers.strip(head)
+        if carried is None or carried.exit == 0:
+            return None
+        return texts.of_carried(carried) or Finding(K.UNKNOWN, "markup:error", "an error element", WEAK)
     title = _TITLE.search(head)
     if title and _ERROR_TITLE.search(title.group(1)):
         if _BOT_WALL.search(title.group(1)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import re
 
+from btm.classify import languages
 from btm.classify.finding import CODE, EXACT, STATUS, WEAK, Finding, names
 from btm.model import ErrorKind as K
 
@@ -44,7 +45,7 @@ _MYSQL: dict[K, str] = {
         1235 1241 1242 1247 1248 1264 1265 1292 1318 1364 1366 1406 1411 1525 1582 1690 3140 3141""",
     K.UNAVAILABLE: "1040 1053 1079 1158 1159 1160 1161 1184 1189 1203 1213 2001 2002 2003 2005 2006 2012 2013 "
     "2055",
-    K.TIMEOUT: "1205 1317 1907 3024",
+    K.TIMEOUT: "1205 1317 1907 1969 3024 4031",
     K.QUOTA_EXHAUSTED: "1021 1114 1226",
     K.SERVER_ERROR: "1030 1034 1037 1041 1105 1194 1195 2008",
 }
@@ -97,10 +98,67 @@ def of_sqlstate(state: str, text: str) -> Finding | None:
     if found is None:
         return None
     kind, reached = found
-    if state == "57014" and not _TIMEOUT_WORDS.search(text):
+    if state == "55P03" and _is_timeout(text):
+        kind = K.TIMEOUT
+    if state == "57014" and not _is_timeout(text):
         kind = K.UNKNOWN if text else K.TIMEOUT
     sure = 0.7 if state in ("P0001", "42000", "HY000") else EXACT
     return Finding(kind, f"sqlstate:{state}", f"SQLSTATE {state}", sure, reached=reached)
+
+
+def _is_timeout(text: str) -> bool:
+    if _TIMEOUT_WORDS.search(text):
+        return True
+    said = languages.find(text.lower())
+    return said is not None and said.kind is K.TIMEOUT
+
+
+# RFC 6455 section 7.4.1 and the registry of close codes; 4xxx are an application's own, mostly after HTTP.
+_WEBSOCKET: dict[int, K] = {
+    1000: K.UNAVAILABLE, 1001: K.UNAVAILABLE, 1002: K.MALFORMED, 1003: K.INVALID_ARGUMENTS, 1006: K.UNAVAILABLE,
+    1007: K.MALFORMED, 1008: K.AUTH_ERROR, 1009: K.INVALID_ARGUMENTS, 1011: K.SERVER_ERROR, 1012: K.UNAVAILABLE,
+    1013: K.UNAVAILABLE, 1014: K.SERVER_ERROR, 1015: K.UNAVAILABLE, 3000: K.AUTH_ERROR, 3003: K.AUTH_ERROR,
+    3008: K.TIMEOUT, 4000: K.INVALID_ARGUMENTS, 4001: K.AUTH_ERROR, 4003: K.AUTH_ERROR, 4004: K.AUTH_ERROR,
+    4008: K.RATE_LIMIT, 4029: K.RATE_LIMIT, 4400: K.INVALID_ARGUMENTS, 4401: K.AUTH_ERROR, 4403: K.AUTH_ERROR,
+    4404: K.NOT_FOUND, 4408: K.TIMEOUT, 4409: K.PRECONDITION_FAILED, 4429: K.RATE_LIMIT, 4500: K.SERVER_ERROR,
+    4503: K.UNAVAILABLE,
+}  # fmt: skip
+_CLOSED = re.compile(r"(?:received|sent|code[ =:]{1,3}|closed? with(?: code)?:?) ?\(?([134]\d{3})\b")
+
+# curl's exit codes, https://curl.se/libcurl/c/libcurl-errors.html
+_CURL: dict[K, str] = {
+    K.INVALID_ARGUMENTS: "1 2 3 4 5 43 48 63 66",
+    K.UNAVAILABLE: "6 7 8 12 16 27 35 45 52 55 56 81 92 95 96",
+    K.TIMEOUT: "28",
+    K.MALFORMED: "18 23 26 33 36 61 62 85",
+    K.AUTH_ERROR: "9 51 53 54 58 59 60 67 77 80 82 83 90 91 94",
+    K.NOT_FOUND: "19 37 78",
+    K.SERVER_ERROR: "22 47 57",
+    K.QUOTA_EXHAUSTED: "70",
+}
+_CURL_KIND = {int(code): kind for kind, codes in _CURL.items() for code in codes.split()}
+
+
+def of_websocket(code: int) -> Finding | None:
+    """Return what a WebSocket's close code means."""
+    kind = _WEBSOCKET.get(code)
+    return None if kind is None else Finding(kind, f"websocket:{code}", f"close code {code}", 0.98)
+
+
+def websocket_in(text: str) -> Finding | None:
+    """Return what the close code in a text ("received 1011 (internal error)") means."""
+    found = _CLOSED.search(text[:300])
+    return of_websocket(int(found.group(1))) if found else None
+
+
+def of_curl(code: int) -> Finding | None:
+    """Return what an error number of libcurl means."""
+    kind = _CURL_KIND.get(code)
+    return (
+        None
+        if kind is None
+        else Finding(kind, f"curl:{code}", f"curl error {code}", CODE, reached=code not in (6, 7))
+    )
 
 
 def of_mysql(code: int) -> Finding | None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from btm.classify.finding import Finding, names
 from btm.classify.keys import Role, snake
+from btm.classify.rules import form
 from btm.model import Effect, ToolCall
 from btm.model import ErrorKind as K
 
@@ -18,45 +18,15 @@ STATUSES = names(
 )
 """What a field ``status`` says of an answer that is there in part."""
 
-_SUCCEEDED = re.compile(
-    r"succe|sent|import|creat|insert|updat|process|complet|\bok\b|deliver|accept|saved|written|delet"
-)
-_WORDS = re.compile(
-    r"results? (?:are|is|may be|might be) (?:incomplete|partial|truncated)|(?:incomplete"
-    r"|partial) (?:results?|data|response|answer|list)"
-    r"|did not (?:respond|answer|return)|could not be (?:decoded|read|loaded|fetched|retrieved"
-    r"|processed|reached|queried|parsed)"
-    r"|(?:was|were|been|are|is|output|response|content|text|list"
-    r"|results?) (?:too long and (?:was|were) )?(?:truncated|cut off|omitted|clipped)"
-    r"|only (?:the )?(?:first|partial|some)\b|\bskipped \d"
-    r"|(?:data|fields?|sources?|pages?|rows?|records?) (?:is |are |was |were )?(?:missing"
-    r"|unavailable|skipped|omitted|not available)"
-    r"|some (?:\w+ ){0,3}(?:failed|missing|unavailable|could not|were not|omitted|skipped)"
-    r"|timed out .{0,40}(?:partial|incomplete)"
-    r"|more (?:results|rows|items) (?:are )?available|unvollständig|incomplet|不完整|一部",
-    re.IGNORECASE,
-)
-_TEXT = re.compile(
-    r"[\[(<…][^\n\])>]{0,80}(?:truncated|omitted|skipped|cut off|clipped|could not be (?:read"
-    r"|decoded|loaded))[^\n]{0,60}[\])>…]"
-    r"|^\W{0,4}(?:output|content|response|result|message|text|file"
-    r"|data)s?\b[^\n]{0,40}\btruncated|content truncated\."
-    r"|\btruncated (?:to|at|after|because|due)\b|\.\.\. ?\(?(?:output )?truncated|<response clipped>"
-    r"|\bresults? (?:are|is|may be) (?:incomplete|truncated|partial)|\boutput (?:was |is "
-    r"|has been )?(?:truncated|too long|limited)"
-    r"|[\[(]\.\.\. ?\d+ (?:more )?(?:characters|lines|rows|bytes|items|results)[^\n]{0,30}[\])]"
-    r"|\.\.\. ?\d+ more (?:rows|results|items|entries|characters)|[\[(]partial (?:results?"
-    r"|output|content)",
-    re.IGNORECASE | re.MULTILINE,
-)
-_OF = re.compile(
-    r"\b(?:showing|displaying|returned|displayed|listing|shown|retrieved"
-    r"|first)\b[^\n\d]{0,30}(\d{1,9})(?: ?(?:-|\u2013|to) ?(\d{1,9}))?"
-    r" (?:results? |rows? |lines? |items? |records? |entries )?(?:of|out of|/) (?:about "
-    r"|a total of |approximately )?(\d{1,9})\b",
-    re.IGNORECASE,
-)
+_SUCCEEDED = form("partial", "succeeded")
+_WORDS = form("partial", "words")
+_TEXT = form("partial", "text")
+_OF = form("partial", "of")
 _CUES = (
+    "only the first",
+    "only first",
+    "limit reached",
+    "missing",
     "truncated",
     "omitted",
     "skipped",
@@ -76,6 +46,7 @@ def stems() -> frozenset[str]:
 
 
 _MORE_STEMS = names("show disp retu list retr firs no zero 0 none null noth empt coul deco")
+_LAST_KNOWN = form("partial", "last_known")
 ENDS = 400
 """Characters at each end of a text in which it would say that it is cut."""
 
@@ -89,10 +60,18 @@ def of_field(role: Role, key: str, value: Any, body: Mapping[Any, Any], call: To
     sign = role.partial
     if sign == "status":
         return _of_status(role.name, value, body)
+    if sign == "whole" and value is False:
+        return (
+            _found("flag", f"{key} is false", 0.9)
+            if any(isinstance(v, list | Mapping) and v for v in body.values())
+            else None
+        )
     if not value:
         return None
     if value is True:
         return _of_flag(sign, key, body)
+    if sign == "items":
+        return _of_items(value, call)
     if sign == "next":
         return (
             _found("next-page", f"{key} is set: a next page is left", 0.8)
@@ -164,6 +143,19 @@ def _of_failures(key: str, value: Any, body: Mapping[Any, Any], call: ToolCall) 
     return _found("failed-items", f"{key} is {count} beside successes") if count > 0 else None
 
 
+def _of_items(value: Any, call: ToolCall) -> Finding | None:
+    """A batch whose members have statuses of their own (HTTP 207), some well and some not."""
+    if call.effect is not Effect.WRITE or not isinstance(value, list) or len(value) < 2:
+        return None
+    statuses = [
+        item.get("status", item.get("statusCode")) for item in value[:50] if isinstance(item, Mapping)
+    ]
+    codes = [s for s in statuses if type(s) is int and 200 <= s <= 599]
+    if len(codes) == len(value[:50]) and min(codes) < 300 and max(codes) >= 400:
+        return _found("failed-items", "some members of the batch failed", 0.9)
+    return None
+
+
 def some_succeeded(body: Mapping[Any, Any]) -> bool:
     """Whether a batch's answer counts or lists something that went well."""
     return any(
@@ -202,9 +194,13 @@ def in_text(text: str) -> Finding | None:
             if _TEXT.search(ends):
                 return _found("text", "the text says that it is cut", 0.85)
             break
+    if "last known" in low and _LAST_KNOWN.search(ends):
+        return Finding(K.STALE_DATA, "stale:text", "the text says that it shows the last known value", 0.85)
     if " of " in low:
         for match in _OF.finditer(ends):
-            last, total = int(match.group(2) or match.group(1)), int(match.group(3))
+            last, total = (
+                int(n.replace(",", "")) for n in (match.group(2) or match.group(1), match.group(3))
+            )
             if last < total:
                 return _found("text", f"the text shows {last} of {total}", 0.75)
     return None

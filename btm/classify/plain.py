@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from btm.classify import carriers, deciding, texts
 from btm.classify.carriers import Carried
 from btm.classify.finding import Finding
+from btm.classify.rules import form
 from btm.model import ErrorKind as K
 
 READ = 2_000
@@ -16,13 +16,10 @@ READ = 2_000
 FIRST = 400
 """Characters up to which a text without layers is read as a whole; of a longer one its first line is."""
 
-FAILED, SUSPECTED = 0.55, 0.25
+FAILED, SUSPECTED = 0.65, 0.3
 """Chances from which a text is an error text, and from which it is suspected to be one."""
 
-_NONE = re.compile(
-    r"\W*(?:there (?:are|were) )?no (?!sql|code)(?:\w+ ){0,3}\w+s (?:were |was )?(?:found|available|matched)\b"
-    r"(?! with (?:the |this |that )?(?:id|name|number|email))"
-)
+_NONE = form("plain", "none")
 
 
 class Read(NamedTuple):

@@ -8,39 +8,19 @@ from typing import Any
 
 from btm.classify.finding import EXACT, WEAK, Finding
 from btm.classify.reading import attribute
+from btm.classify.rules import form
 from btm.model import ErrorKind as K
 from btm.model import ToolCall
 
 _FIELD_NAME = re.compile(r"[a-z_][A-Za-z0-9_]{0,60}")
-_INPUT_TITLE = re.compile(
-    r"(?:args|arguments|input|inputs|params|parameters|request|schema|kwargs|query|command|options"
-    r"|form|config|create|update)$",
-    re.IGNORECASE,
-)
-_OUTPUT_TITLE = re.compile(
-    r"response|result|output|reply|answer|payload|envelope|(?:api|dto|resp|out|read|page|body"
-    r"|report)$",
-    re.IGNORECASE,
-)
+_INPUT_TITLE = form("python_errors", "input_title")
+_OUTPUT_TITLE = form("python_errors", "output_title")
 _VALIDATION = re.compile(r"validation errors? for ([^\n]{1,120})")
 _CODE_TOOL = re.compile(r"python|repl|code|exec|script|shell|eval|notebook|run|calc", re.IGNORECASE)
-_NO_ATTRIBUTE = re.compile(
-    r"(?:module|type object|object) .{0,80}has no attribute '(\w{1,80})'"
-    r"|'(\w{1,60})' object has no attribute '(\w{1,80})'"
-)
-_ARGUMENT_MISMATCH = re.compile(
-    r"(\w+)\(\) (?:missing \d+ required|got an unexpected keyword|takes (?:from )?\d+|takes no"
-    r"|got multiple values)"
-)
+_NO_ATTRIBUTE = form("python_errors", "no_attribute")
+_ARGUMENT_MISMATCH = form("python_errors", "argument_mismatch")
 _RESPONSE = re.compile(r"\b(?:response|api|payload|returned|upstream|answer|reply|server)\b", re.IGNORECASE)
-_VALUE_TEXTS = re.compile(
-    r"could not convert|invalid literal|must be in|isoformat|does not match format"
-    r"|unconverted data|math domain|out of range"
-    r"|must be (?:real number|str|int|a string|an integer)|not supported between"
-    r"|unsupported operand|can only concatenate"
-    r"|not JSON serializable|unhashable|expected str|expected string|is not in list"
-    r"|substring not found",
-)
+_VALUE_TEXTS = form("python_errors", "value_texts")
 
 
 def of_python_error(error: BaseException, name: str, text: str, call: ToolCall) -> Finding | None:

@@ -9,6 +9,8 @@ from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from btm.classify.rules import form
+
 LONGEST_S = 30 * 24 * 3600.0
 """A wait beyond 30 days is taken for a misread number, and dropped."""
 
@@ -46,15 +48,7 @@ _SPAN = (
     rf"(?:,?\s?(?:and )?{_AMOUNT}\s?{_SHORT_UNIT}\b){{0,3}}"
 )
 _GAP = r"[\s:=\"']{1,5}(?:(?:in|after|for|within|at least|about|approximately|another|dans|en|dentro de)\s+){0,3}"
-_SENTENCE = re.compile(
-    r"(?:(?:try again|retry(?:ing|ed)?|available again|back off|resets?|reset after|call again"
-    r"|try your request again|try later"
-    r"|r[ée]essaye[zr]|int[ée]ntel[oa](?: de nuevo)?|reintent\w+|versuchen sie es(?: bitte)?"
-    rf"|please wait|\bwait|请在|請在){_GAP}({_SPAN})"
-    rf"|retry[-_ ]?after[\"']?\s?[:=]?\s?[\"']?({_SPAN}|{_AMOUNT}(?![\w.])))"
-    rf"|retry_?delay[\"']?\s?[:=]\s?[\"']?({_SPAN})|\bin ({_AMOUNT} sekunden) erneut",
-    re.IGNORECASE,
-)
+_SENTENCE = form("retry_after", "sentence")
 _CUES = (
     "again",
     "retry",

@@ -37,6 +37,11 @@ def table(name: str) -> Mapping[str, Any]:
     return tomllib.loads((files("btm.classify.data") / f"{name}.toml").read_text(encoding="utf-8"))
 
 
+def form(module: str, name: str) -> re.Pattern[str]:
+    """Return a pattern of ``data/forms.toml``: one of the code's own that is data."""
+    return re.compile(table("forms")[module][name])
+
+
 class Rule(NamedTuple):
     """One wording: the kind that it means, how sure it is, and where it comes from."""
 
@@ -44,7 +49,7 @@ class Rule(NamedTuple):
     pattern: str
     sure: float = WORDS
     reached: bool = True
-    stems: frozenset[str] = frozenset()
+    stems: frozenset[str] | None = None
     language: str = "en"
     source: str = ""
     names: str = ""
@@ -65,7 +70,7 @@ class Rules:
         self._by_stem: dict[str, list[int]] = {}
         self._always: list[int] = []
         for position, rule in enumerate(self.rules):
-            stems = rule.stems or stems_of_pattern(rule.pattern)
+            stems = stems_of_pattern(rule.pattern) if rule.stems is None else rule.stems
             if not stems:
                 self._always.append(position)
             for stem in stems:
@@ -116,12 +121,21 @@ def _rules(entries: Iterable[Mapping[str, Any]]) -> Iterator[Rule]:
             entry["pattern"],
             entry.get("sure", WORDS),
             entry.get("reached", kind in _REACHED),
-            frozenset(entry.get("stems", "").split()),
+            frozenset(entry["stems"].split()) if "stems" in entry else None,
             entry.get("language", "en"),
             entry.get("source", ""),
             entry.get("names", ""),
             entry.get("near", ""),
         )
+
+
+def stems_of(entries: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+    """Return the beginnings of words of which a text that one of ``entries`` matches holds one."""
+    found: set[str] = set()
+    for entry in entries:
+        recorded = entry.get("stems")
+        found.update(stems_of_pattern(entry["pattern"]) if recorded is None else recorded.split())
+    return frozenset(found)
 
 
 def stems_of_text(low: str) -> set[str]:

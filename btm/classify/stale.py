@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from btm.classify import dates
 from btm.classify.finding import Finding
 from btm.classify.keys import Role, snake
+from btm.classify.rules import form
 from btm.model import ErrorKind as K
 from btm.model import ToolCall
 
@@ -19,35 +19,10 @@ LIVE_S = DAY_S
 ANY_S = 30 * DAY_S
 """Age beyond which any answer that says as of when it holds is stale."""
 
-_LIVE = re.compile(
-    r"weather|price|quote|rate|forex|currency|traffic|status|current|live|latest|today|now"
-    r"|availab|inventory|stock|sensor|queue|menu"
-    r"|departures?|arrivals?|conditions|temperature|forecast|timetable|of_the_day|score|balance"
-    r"|position|location|track|headline|news"
-    r"|exchange",
-    re.IGNORECASE,
-)
-_PAST = re.compile(
-    r"histor|archiv|past|previous|on_date|report|statement|log|audit|event|created|search|list_"
-    r"|doc|article|page|file|policy|order"
-    r"|reservation|user|customer|ticket|issue|commit|message",
-    re.IGNORECASE,
-)
-_NOTE = re.compile(
-    r"last[- ]known|(?:data|results?|values?|information|prices?|rates?|feed|response"
-    r"|cache)\b.{0,40}(?:\bstale\b|outdated|out of date"
-    r"|not (?:be )?(?:current|up[- ]to[- ]date)|may be old)|(?:showing|returned|using|served"
-    r"|serving) (?:\w+ ){0,3}(?:cached|stale|old)"
-    r"|live (?:feed|data) (?:is )?unavailable|not been (?:updated|refreshed)|\bstale (?:data"
-    r"|cache|copy|response)|no longer updated"
-    r"|veraltet|périmé|desactualizad|过期数据|缓存数据",
-    re.IGNORECASE,
-)
-_WARNING = re.compile(
-    r"^\s*11[0-3]\b|response is stale|revalidation failed|disconnected operation"
-    r"|heuristic expiration",
-    re.IGNORECASE,
-)
+_LIVE = form("stale", "live")
+_PAST = form("stale", "past")
+_NOTE = form("stale", "note")
+_WARNING = form("stale", "warning")
 _HEADERS = frozenset({"x_cache", "warning", "cache_control", "etag", "content_type", "date", "via"})
 
 

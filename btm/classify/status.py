@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from btm.classify.finding import CODE, STATUS, WEAK, Finding
+from btm.classify.rules import form
 from btm.model import ErrorKind as K
 
 _KIND: dict[int, K] = {
@@ -64,18 +65,8 @@ _REFINED: dict[int, frozenset[K]] = {
 }
 
 _DIGITS = re.compile(r"(?<![\d_])[45]\d\d(?!\w)")  # the cheap test that most texts fail: ids hold digits, too
-_SIGN = re.compile(
-    r"(?:\bstatus(?:[ _]?code)?|\bhttp(?:/\d(?:\.\d)?)?(?: ?error| status)?!?|\berror(?: code)?"
-    r"|\breturned(?: error)?"
-    r"|\bresponded with(?: http| status)?|\bserver error|\bcode|\banswered(?: with)?|\btoo many"
-    r"|\[|\bstatus:|\bE)"
-    r"[ \t\"'=:(<]{0,3}([45]\d\d)\b(?! ?(?:ms|sec|s\b|%|row|line|char|byte|item|unread|result))",
-    re.IGNORECASE,
-)
-_FIRST = re.compile(
-    r"[\s\"'(<\[]{0,3}([45]\d\d)(?:[\])]|\b)[ \t]?(?:[:\-{\[]|(?:client|server) error"
-    r"|[A-Z][A-Za-z_]{2,} ?|$)"
-)
+_SIGN = form("status", "sign")
+_FIRST = form("status", "first")
 
 
 def is_failure(status: object) -> bool:

@@ -10,6 +10,7 @@ from btm.classify import arithmetic
 from btm.classify.finding import Finding
 from btm.classify.keys import snake
 from btm.classify.plausible import Signs, implausible, number
+from btm.classify.rules import form
 from btm.model import ToolCall
 
 
@@ -67,11 +68,7 @@ def _lines(body: Mapping[str, Any]) -> Finding | None:
     return None
 
 
-_EXTRAS = re.compile(
-    r"tax|vat|ship|deliver|discount|fee|tip|credit|round|deposit|coupon|surcharge|adjust|gift"
-    r"|refund|paid|promo",
-    re.IGNORECASE,
-)
+_EXTRAS = form("sums", "extras")
 
 
 def _has_extras(body: Mapping[str, Any]) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from btm.classify import body_keys as keys
-from btm.classify import partial, plain, texts
+from btm.classify import languages, partial, plain, texts
 from btm.classify.codes import of_code
 from btm.classify.reading import field
 from btm.classify.status import is_failure
@@ -16,6 +16,12 @@ from btm.model import ErrorKind as K
 _VALIDATOR_ITEM = frozenset({"loc", "msg"})
 _COMPLAINTS = frozenset({K.INVALID_ARGUMENTS, K.PRECONDITION_FAILED, K.NOT_FOUND})
 _MOST_FIELDS = 20
+MESSAGE = 0.35
+"""Chance from which a message that is all of an answer is an error: less than of a bare text, for it is a message."""
+
+_ERROR_CODES = frozenset({"errorCode", "error_code", "statusCode"})
+_LOCAL_MESSAGES = keys.MESSAGES[20:]
+_NO_STATUS = frozenset({"type", "name", "reason", "title"})
 
 
 def is_quiet(body: Mapping[Any, Any]) -> bool:
@@ -34,33 +40,85 @@ def _is_quiet_field(key: str, value: Any) -> bool:
             and value.lower() not in keys.BAD_STATUS
             and not value[:1].isdigit()
         )
-    if key in keys.FLAGS and isinstance(value, bool):
+    if isinstance(value, bool) and (key in keys.FLAGS or key in keys.WRITE_FLAGS):
         return value
     return value is None or (isinstance(value, str | int | float | list) and not value)
 
 
 def tells_failure(body: Mapping[str, Any], call: ToolCall) -> bool:
     """Whether a mapping says that the call failed."""
+    if keys.CODE_TOOL.search(call.tool[:80]) and not any(body.get(flag) is False for flag in keys.FLAGS):
+        return False
+    if _contradicts_itself(body, call):
+        return True
     if _has_payload(body, call):
         return False
+    if call.effect is Effect.WRITE and _was_refused(body):
+        return True
     if any(body.get(flag) is False for flag in keys.FLAGS):
         return not _is_record(body, call)
     if http_status(body) is not None:
         return True
     if _error_value(body, call) is not None:
         return not _is_record(body, call)
-    status = body.get("status") or body.get("result") or body.get("outcome") or body.get("state")
-    if isinstance(status, str) and _is_bad_status(status, body, call):
-        return True
-    return not keys.CODE_TOOL.search(call.tool[:80]) and _is_message(body)
+    for key in keys.WORDY:
+        status = body.get(key)
+        if isinstance(status, str) and key not in _NO_STATUS and _is_bad_status(status, body, call):
+            return True
+    return _is_message(body)
+
+
+def _contradicts_itself(body: Mapping[str, Any], call: ToolCall) -> bool:
+    """A body that calls itself a success and carries a failing status of its own, without data."""
+    says_well = (
+        body.get("success") is True or body.get("ok") is True or body.get("status") in ("success", "ok")
+    )
+    if not says_well or body.get("data") or keys.CODE_TOOL.search(call.tool[:80]):
+        return False
+    firm = any(is_failure(_number(body.get(k))) for k in keys.STATUSES if k not in keys.SHARED_STATUSES)
+    return firm or (is_failure(body.get("code")) and "message" in body and not _payload_names(body))
+
+
+def _number(value: Any) -> Any:
+    return (
+        int(value)
+        if isinstance(value, str) and len(value) == 3 and value.isascii() and value.isdigit()
+        else value
+    )
+
+
+def _was_refused(body: Mapping[str, Any]) -> bool:
+    """``approved: false`` with a reason beside it: the write was not done."""
+    if not any(body.get(flag) is False for flag in keys.WRITE_FLAGS):
+        return False
+    return any(
+        isinstance(body.get(k), str) and body[k]
+        for k in ("reason", "message", "error", "code", "decline_code")
+    )
+
+
+def user_errors(body: Mapping[str, Any], depth: int = 0) -> Mapping[str, Any] | None:
+    """Return the object (Shopify's form of GraphQL) whose ``userErrors`` say that a mutation was refused, or None."""
+    for key in ("userErrors", "user_errors", "fieldErrors", "mutationErrors"):
+        if isinstance(body.get(key), list) and body[key] and isinstance(body[key][0], Mapping):
+            return {"errors": body[key]}
+    if depth < 3:
+        for value in list(body.values())[:8]:
+            if isinstance(value, Mapping):
+                found = user_errors(value, depth + 1)
+                if found is not None:
+                    return found
+    return None
 
 
 def _is_bad_status(status: str, body: Mapping[str, Any], call: ToolCall) -> bool:
     if status in keys.GOOGLE_STATUS:
         return True
     low = status[:40].lower()
+    if "id" in body and len(body) > 3:
+        return False  # a record with a status of its own
     explained = len(body) == 1 or any(
-        k in body for k in ("message", "msg", "data", "code", "reason", "detail")
+        k in body for k in (*keys.MESSAGES[:8], "data", "code", "reason", *_LOCAL_MESSAGES)
     )
     if low in keys.FIRM_BAD and explained and not _is_record(body, call):
         return True
@@ -95,7 +153,11 @@ def _is_record(body: Mapping[str, Any], call: ToolCall) -> bool:
         return True
     others = [k for k in body if isinstance(k, str) and k.lower() not in keys.META and k not in keys.ERRORS]
     has_id = any(k in ("id", "name") or k.endswith(("_id", "Id", "_name")) for k in others)
-    return has_id and len(others) >= 2 and keys.RECORD_TOOL.search(call.tool[:80]) is not None
+    return (
+        (has_id or len(others) >= 2)
+        and len(others) >= 1
+        and keys.RECORD_TOOL.search(call.tool[:80]) is not None
+    )
 
 
 def http_status(body: Mapping[str, Any]) -> int | None:
@@ -146,7 +208,9 @@ def _says_error(key: str, value: Any, body: Mapping[str, Any], call: ToolCall) -
         return all(isinstance(k, str) and (k.lower() in keys.META or k in keys.ERRORS) for k in body)
     if isinstance(value, list):
         about_errors = keys.ERROR_TOOL.search(call.tool[:80]) is not None
-        return not (about_errors or len(body) > 4) or _are_messages(value, body)
+        return "errorMessages" in body or (
+            not about_errors and (len(body) <= 4 or _are_messages(value, body))
+        )
     return True
 
 
@@ -166,6 +230,14 @@ def _are_messages(values: list[Any], body: Mapping[str, Any]) -> bool:
 def _is_message(body: Mapping[str, Any]) -> bool:
     """A body of nothing but a message (and its trimmings), where the message is an error by itself."""
     detail = body.get("detail")
+    if len(body) == 1:
+        only, value = next(iter(body.items()))
+        if (
+            only in keys.MESSAGES
+            and isinstance(value, str)
+            and only not in ("text", "body", "title", "description")
+        ):
+            return plain.read(value, "").chance >= MESSAGE
     if len(body) <= 2 and isinstance(detail, list):
         return is_validator_list(detail)
     if len(body) <= 2 and isinstance(detail, str) and detail:
@@ -181,7 +253,7 @@ def _is_message(body: Mapping[str, Any]) -> bool:
     code = body.get("code", body.get("type"))
     if str(code)[:40].lower() in keys.GOOD_CODES or _payload_names(body):
         return False
-    return _is_error_code(code, body) or plain.of_plain_text(text, "") is not None
+    return _is_error_code(code, body) or plain.read(text, "").chance >= MESSAGE
 
 
 def _is_error_code(code: Any, body: Mapping[str, Any]) -> bool:
@@ -196,6 +268,17 @@ def is_validator_list(items: list[Any]) -> bool:
     return bool(items) and isinstance(items[0], Mapping) and items[0].keys() >= _VALIDATOR_ITEM
 
 
+def is_error_list(items: list[Any]) -> bool:
+    """Whether a whole list is errors: each with a message and a code of its own (Salesforce, Stripe's batches)."""
+    return 0 < len(items) <= 20 and all(
+        isinstance(item, Mapping)
+        and "message" in item
+        and not _ERROR_CODES.isdisjoint(item)
+        and len(item) <= 5
+        for item in items
+    )
+
+
 def are_field_errors(body: Mapping[str, Any]) -> bool:
     """Whether a body is Django REST's or Laravel's: every field with a list of complaints."""
     return 0 < len(body) <= _MOST_FIELDS and all(_are_complaints(complaints) for complaints in body.values())
@@ -208,5 +291,11 @@ def _are_complaints(complaints: Any) -> bool:
         or not all(isinstance(c, str) for c in complaints[:5])
     ):
         return False
-    said = texts.of_error_text(complaints[0][:300]) if complaints[0].endswith(".") else None
-    return said is not None and said.kind in _COMPLAINTS
+    said = (
+        texts.of_error_text(complaints[0][:300])
+        if complaints[0].endswith((".", "\u3002", "\uff01", "\u0964"))
+        else None
+    )
+    return said is not None and (
+        said.kind in _COMPLAINTS or languages.is_foreign(said) or said.kind is K.UNKNOWN
+    )

@@ -10,23 +10,16 @@ from btm.classify.carriers import Carried
 from btm.classify.codes import of_code, of_json_rpc
 from btm.classify.finding import DEFAULT, WEAK, Finding
 from btm.classify.python_errors import of_python_text
+from btm.classify.rules import form, wording
 from btm.classify.status import of_status, status_in
-from btm.classify.rules import wording
 from btm.model import ErrorKind as K
 from btm.model import ToolCall
 
 HEAD, TAIL = 700, 300
 """Characters of a text that rules look at: its beginning, and its end where a traceback names the error."""
 
-_QUOTED = re.compile(
-    r"(?<![\w])'[^'\n]{1,120}'(?![\w])|\"[^\"\n]{1,120}\"|\u2018[^\u2019\n]{1,120}\u2019|`[^`'\n]{1,120}[`']"
-    r"|https?://[^\s'\")]{1,300}"
-)
-_CLASS = re.compile(
-    r"(?<![\w/])((?:[A-Za-z_]\w{0,40}\.){0,5})([A-Z][A-Za-z]{2,60}(?:Error|Exception|Timeout"
-    r"|Expired|Violation|Refused|Exceeded|Denied|Fault|NotFound)|[A-Z][a-z]+Timeout)(?=$"
-    r"|[\s:('\")\]])"
-)
+_QUOTED = form("texts", "quoted")
+_CLASS = form("texts", "class")
 _CLASS_ENDINGS = (
     "Error",
     "Exception",
@@ -39,14 +32,11 @@ _CLASS_ENDINGS = (
     "Fault",
     "NotFound",
 )
-_EXIT = re.compile(
-    r"(?:exit(?:ed with)?(?: code| status)?|return(?:ed)?(?: non-zero exit status| code)?"
-    r"|rc)[ =:]{0,3}(-?\d{1,3})\b",
-    re.IGNORECASE,
-)
+_EXIT = form("texts", "exit")
 _MYSQL_ARGS = re.compile(r"\((\d{4}), ?[\"']")
 _MYSQL = re.compile(r"\berror (\d{4}) \(\w{5}\)", re.IGNORECASE)
 _RPC = re.compile(r"(?:mcp|json-?rpc|rpc)? ?error:? ?\(?(-32\d{3})\b", re.IGNORECASE)
+_QUOTED_CODE = form("texts", "quoted_code")
 _CODES = (  # each with a piece of text that it needs: most texts have none
     (") when calling", re.compile(r"\((\w{4,60})\) when calling")),
     ("from server (", re.compile(r"Error from server \((\w+)\)")),
@@ -55,15 +45,15 @@ _CODES = (  # each with a piece of text that it needs: most texts have none
     ("_", re.compile(r"(?<![A-Z_])([A-Z]{4,20}(?:_[A-Z]{2,20}){1,4})(?![A-Z_a-z])")),
     (" E", re.compile(r" (E[A-Z]{5,15})(?![A-Za-z_])")),
     (": ", re.compile(r"(?<![A-Za-z])(E[A-Z]{4,15}):")),
+    ("': '", _QUOTED_CODE),
+    ('": "', _QUOTED_CODE),
+    ('":"', re.compile(_QUOTED_CODE.pattern.replace(": ?", ":"))),
+    (" - ", re.compile(r" - ([a-z]{3,20}(?:[A-Z][a-z]{2,20}){1,4})\b")),
 )
-_BRACKET_ERRNO = re.compile(
-    r"\[(?:Win)?Err(?:no|or) (-?\d{1,3})\]|\berrno[ =:]{1,3}(-?\d{1,3})\b", re.IGNORECASE
-)
-_PYTHON = re.compile(
-    r"(?:^|\n)(?:[\w.]{1,60}: )?(KeyError|IndexError|AttributeError|TypeError|NameError"
-    r"|ModuleNotFoundError|ImportError): ([^\n]{1,300})"
-)
+_BRACKET_ERRNO = form("texts", "bracket_errno")
+_PYTHON = form("texts", "python")
 _PER_MINUTE = re.compile(r"(?:per|/) ?(?:\d+ )?(?:second|minute|hour|min|sec)\b")
+
 
 def is_suspicious(text: str) -> bool:
     """Whether a text holds any word of failure: the cheap test that most results fail."""
@@ -144,7 +134,11 @@ def _in_numbers(text: str) -> Finding | None:
         for match in pattern.finditer(text):
             known = of_code(match.group(1))
             if known is not None and known.kind is not K.UNKNOWN:
-                return known
+                return (
+                    known._replace(confidence=min(known.confidence, 0.84))
+                    if "'" in cue or '"' in cue
+                    else known
+                )
     return None
 
 
@@ -163,6 +157,8 @@ def of_error_text(text: str) -> Finding | None:
 def of_carried(carried: Carried) -> Finding | None:
     """Return what a text says whose layers are stripped: its words beside its layers' statuses, codes and classes."""
     best = of_words(carried.inner) if carried.inner else None
+    if carried.exit is None:
+        best = missing(best)
     for other in _of_layers(carried):
         if other is not None and (best is None or other.confidence > best.confidence):
             best = other._replace(retry_after_s=best.retry_after_s if best is not None else None)
@@ -172,11 +168,24 @@ def of_carried(carried: Carried) -> Finding | None:
     return rate_or_quota(of_status(carried.status, best)._replace(retry_after_s=wait))
 
 
+def missing(found: Finding | None) -> Finding | None:
+    """In a failure, that nothing was found is that something named is not there: a search that finds none succeeds."""
+    if found is None or found.kind is not K.EMPTY_RESULT:
+        return found
+    return found._replace(kind=K.NOT_FOUND, reached=False)
+
+
 def _of_layers(carried: Carried) -> Iterator[Finding | None]:
     for name in carried.types:
         yield of_class(name, carried.inner)
     if carried.kind is not None:
-        yield Finding(carried.kind, f"carrier:{carried.layers[-1]}", f"the form of {carried.layers[-1]}", 0.9, reached=False)
+        yield Finding(
+            carried.kind,
+            f"carrier:{carried.layers[-1]}",
+            f"the form of {carried.layers[-1]}",
+            0.9,
+            reached=False,
+        )
     if carried.code is not None:
         yield of_json_rpc(carried.code)
     if carried.exit is not None:
@@ -193,6 +202,8 @@ def of_class(name: str, text: str = "") -> Finding | None:
     if python is not None:
         return python
     known = types.known_type(bare, root)
+    if bare == "SyntaxError":  # JavaScript says so of JSON, too: its words go first
+        return Finding(K.INVALID_ARGUMENTS, "type:SyntaxError", "the text names SyntaxError", DEFAULT)
     if known is not None:
         if known.kind is K.UNKNOWN:
             return None

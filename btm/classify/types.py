@@ -1,172 +1,19 @@
 """Exception types by name: the libraries are never imported, so that a class is known by what it is called.
 
-A name in ``_FIRM`` says what went wrong whatever the text; one in ``_LOOSE`` gives the kind only when neither a
-code nor the text says more. Where one name means different things in different libraries, it is given with its
-root package (``redis.ConnectionError``).
+``data/types.toml`` lists them: those that say what went wrong whatever the text, those that give the kind only when
+neither a code nor the text says more, and those that mean different things in different libraries.
 """
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
-from btm.classify.finding import DEFAULT, EXACT, WEAK
+from btm.classify import rules
+from btm.classify.finding import DEFAULT, EXACT
 from btm.model import ErrorKind as K
 
-_FIRM: dict[K, str] = {
-    K.TIMEOUT: """Timeout ReadTimeout WriteTimeout ConnectTimeout PoolTimeout TimeoutException
-        TimeoutError TimeoutExpired APITimeoutError ConnectTimeoutError ReadTimeoutError
-        ServerTimeoutError SocketTimeoutError ConnectionTimeoutError ConnectionTimeout DeadlineExceeded
-        GatewayTimeout NetworkTimeout ExecutionTimeout WTimeoutError LockTimeout
-        ServiceRequestTimeoutError ServiceResponseTimeoutError KafkaTimeoutError QueryCanceledError
-        SoftTimeLimitExceeded TimeLimitExceeded CommandTimedOut ToolTimeoutError QueryTimeout
-        socket.timeout nats.TimeoutError""",
-    K.RATE_LIMIT: """RateLimitError TooManyRequests RateLimitExceededException RateLimitExceeded
-        RateLimited Throttled ThrottlingException ProvisionedThroughputExceededException
-        TooManyRequestsException SlowDown FloodWait FloodWaitError TooManyRequestsError""",
-    K.SERVER_ERROR: """BrokenProcessPool BrokenThreadPool InternalServerError MemoryError BadGateway DataLoss
-        WorkerLostError SystemError ServerError""",
-    K.UNAVAILABLE: """ConnectError ConnectionRefusedError ConnectionResetError BrokenPipeError
-        ConnectionAbortedError ServiceUnavailable ServiceUnavailableError OverloadedError
-        EndpointConnectionError ConnectionClosedError ConnectionClosedOK ServerDisconnectedError
-        ClientConnectorDNSError RemoteDisconnected BusyLoadingError ClusterDownError MasterDownError
-        AutoReconnect NotPrimaryError ServerSelectionTimeoutError NoValidConnectionsError
-        SMTPServerDisconnected SMTPConnectError SMTPHeloError NameResolutionError NewConnectionError
-        NoBrokersAvailable gaierror herror CannotConnectNow TooManyConnections TooManyConnectionsError
-        DeadlockDetected DeadlockDetectedError SerializationFailure SerializationError LockNotAvailable
-        LockNotAvailableError BusyResourceError MaxConnectionsError CannotConnectNowError AdminShutdown
-        ProxyConnectionError SSLEOFError SSLZeroReturnError ConnectionDoesNotExistError
-        AMQPConnectionError StreamLostError BlockingIOError DisconnectionError ClosedResourceError
-        BrokenResourceError ReadOnlyError BrokerUnavailable ClientConnectorDNSError""",
-    K.MALFORMED: """JSONDecodeError ContentTypeError ClientPayloadError ContentDecodingError DecodingError
-        UnicodeDecodeError BadZipFile BadGzipFile ScannerError ParserError ExpatError XMLSyntaxError
-        TOMLDecodeError IncompleteRead IncompleteReadError BadStatusLine ContentTooShortError
-        UnpicklingError ParseError UnidentifiedImageError ResponseStreamingError InvalidChunkLength
-        DecodeError PdfReadError PdfStreamError LineTooLong InvalidPayloadData ChecksumError
-        ResponseParserError EmptyDataError csv.Error zlib.error LZMAError yaml.YAMLError YAMLError
-        struct.error tarfile.ReadError ComposerError ConstructorError FlexibleChecksumError
-        RepresenterError InvalidHeaderDeferred""",
-    K.AUTH_ERROR: """PermissionError PermissionDenied PermissionDeniedError AuthenticationError
-        AuthenticationException NoPermissionError ClientAuthenticationError NoCredentialsError
-        PartialCredentialsError CredentialUnavailableError BadCredentialsException SMTPAuthenticationError
-        InsufficientPrivilege InsufficientPrivilegeError Unauthenticated Unauthorized UnauthorizedError
-        Forbidden ForbiddenError RefreshError DefaultCredentialsError AuthenticationWrongNumberOfArgsError
-        AuthorizationError AuthorizationException BadHostKeyException PasswordRequiredException
-        InvalidPassword InvalidPasswordError InvalidAuthorizationSpecification TwoFactorException
-        UnauthorizedSSOTokenError SSOTokenLoadError TokenRetrievalError CredentialRetrievalError
-        ProfileNotFound SSLCertVerificationError CertificateError ClientConnectorCertificateError
-        ExpiredSignatureError InvalidSignatureError InvalidTokenError SignatureVerificationError
-        NotAuthenticated AuthenticationFailed TokenExpiredError InvalidGrantError AccessDenied
-        AuthorizationFailure AccessDeniedException InvalidAuthorizationSpecificationError OAuth2Error
-        ExpiredTokenError UnauthorizedException""",
-    K.QUOTA_EXHAUSTED:
-        "QuotaExceeded QuotaExceededError InsufficientQuotaError BudgetExceededError DiskFull "
-        "DiskFullError",
-    K.SCHEMA_DRIFT: """APIResponseValidationError Gone GoneError MethodNotImplemented NoSuchMethod
-        UnknownApiVersion ResponseValidationError BadAttributeException MethodNotAllowed""",
-    K.NOT_FOUND: """FileNotFoundError NotFoundError NotFound NotFoundException ResourceNotFoundError
-        ResourceNotFoundException NoSuchKey NoSuchBucket UndefinedTable UndefinedTableError
-        UndefinedColumn UndefinedColumnError UndefinedObject UndefinedObjectError InvalidCatalogName
-        InvalidCatalogNameError InvalidSchemaName ObjectDoesNotExist DoesNotExist UnknownObjectException
-        NoSuchTableError NoResultFound NoSuchModuleError ProcessLookupError UnknownTopicOrPartitionError
-        Http404 NoScriptError NoSuchEntityException NodeNotFound NoNode NoSuchElementException
-        TemplateNotFound EntityNotFound NoSuchOptionError NoSectionError NoOptionError
-        ZoneInfoNotFoundError CursorNotFound NetworkXNoPath HasNoPath""",
-    K.UNKNOWN_TOOL:
-        "ToolNotFoundError UnknownToolError NotRegistered ToolNotFound NoSuchToolError "
-        "InvalidToolError",
-    K.PRECONDITION_FAILED: """FileExistsError UniqueViolation UniqueViolationError ForeignKeyViolation
-        ForeignKeyViolationError CheckViolation CheckViolationError ExclusionViolation
-        ExclusionViolationError RestrictViolation DuplicateTable DuplicateTableError DuplicateObject
-        DuplicateObjectError DuplicateColumn DuplicateDatabase DuplicateKeyError AlreadyExists Conflict
-        ConflictError ResourceExistsError ResourceModifiedError StaleDataError WatchError
-        ConditionalCheckFailedException FailedPrecondition ObjectInUse ObjectInUseError
-        ObjectNotInPrerequisiteState InFailedSqlTransaction InFailedSQLTransactionError
-        ReadOnlySqlTransaction ReadOnlySQLTransactionError CardError PendingRollbackError
-        LockNotOwnedError NodeExists TransactionCanceledException BucketAlreadyExists
-        BucketAlreadyOwnedByYou PreconditionFailed ResourceInUseException ProtectedError RestrictedError
-        Locked""",
-    K.INVALID_ARGUMENTS: """ParamValidationError ToolInvocationError UnprocessableEntityError
-        UnprocessableEntity DataError InvalidTextRepresentation InvalidTextRepresentationError SyntaxError
-        PostgresSyntaxError NotNullViolation NotNullViolationError NumericValueOutOfRange DatatypeMismatch
-        AmbiguousColumn InvalidDatetimeFormat DatetimeFieldOverflow DivisionByZero UndefinedFunction
-        UndefinedFunctionError StringDataRightTruncation InvalidArgument OutOfRange IsADirectoryError
-        NotADirectoryError UnsupportedProtocol InvalidURL InvalidUrl InvalidUrlClientError
-        NonHttpUrlClientError MissingSchema InvalidSchema InvalidHeader URLRequired LocationParseError
-        LocationValueError LocalProtocolError UnicodeEncodeError ZeroDivisionError OverflowError
-        InvalidOperation IndentationError TabError PatternError NoRegionError InvalidDocument
-        DocumentTooLarge InvalidName InvalidURI InvalidId InvalidBSON BadParameter BadOptionUsage
-        NoSuchOption MissingParameter UsageError ArgumentTypeError ArgumentError SameFileError
-        DateParseError InvalidRegionError UnknownServiceError UnknownKeyError MissingParametersError
-        RequestError400 InvalidSQLStatementNameError InvalidArgumentError GroupingError WrongObjectType
-        AmbiguousFunction InvalidTextFormat re.error InvalidEndpointDiscoveryConfigurationError
-        DatatypeMismatchError AmbiguousColumnError ObjectNotExecutableError MultipleResultsFound
-        StringDataRightTruncationError NumericValueOutOfRangeError DivisionByZeroError
-        CardinalityViolation CardinalityViolationError""",
-}  # fmt: skip
-_LOOSE: dict[K, str] = {
-    K.UNAVAILABLE: """ConnectionError NetworkError TransportError APIConnectionError OperationalError
-        ClientConnectionError ClientConnectorError ClientOSError ReadError WriteError CloseError
-        ProxyError MaxRetryError ProtocolError RemoteProtocolError HTTPClientError InterfaceError
-        ConnectionFailure URLError SSLError SSLSyscallError ServiceRequestError ServiceResponseError
-        WebSocketException ConnectionClosed SSHException InvalidHandshake DNSError ChannelException
-        ConnectionInterrupted EndOfStream ServerConnectionError QueueFull ClientConnectorSSLError
-        error_temp CommunicationError ConnectionException ConnectionExceptionError PostgresConnectionError
-        PoolError CouldNotConnectError NoHostAvailable""",
-    K.SERVER_ERROR: "InternalError APIError ServerErrorException TooManyRedirects SSLWantReadError "
-    "InternalErrorException",
-    K.INVALID_ARGUMENTS: """ValidationError BadRequestError BadRequest InvalidRequestError
-        ProgrammingError RequestError NotSupportedError ValidationException RequestValidationError
-        FieldError StatementError CompileError InvalidParams BadRequestException ClickException
-        SchemaError InvalidParameterError HTTPValidationError SerializationTypeError binascii.Error""",
-    K.PRECONDITION_FAILED: "IntegrityError ReadOnlyTransaction RaiseException IdempotencyError LockError "
-    "ResourceNotReadyError",
-    K.MALFORMED: "OutputParserException DatabaseDecodeError StreamError",
-    K.TIMEOUT: "WaiterError LockWaitTimeout",
-    K.RATE_LIMIT: "ResourceExhausted",
-    K.NOT_FOUND: "NoSuchColumnError ModelNotFound UnknownModelError",
-    K.UNKNOWN: """Exception BaseException RuntimeError LookupError ArithmeticError OSError IOError
-        EnvironmentError BufferError Warning ToolException ToolError ToolExecutionError AttributeError
-        NameError UnboundLocalError ImportError ModuleNotFoundError AssertionError StopIteration
-        StopAsyncIteration NotImplementedError RecursionError EOFError IndexError KeyError TypeError
-        ValueError UnicodeError CancelledError KeyboardInterrupt SystemExit GeneratorExit ExceptionGroup
-        BaseExceptionGroup HTTPError HTTPStatusError ClientError APIStatusError ClientResponseError
-        HttpError HttpResponseError ApiException RpcError McpError MCPError GoogleAPICallError
-        GoogleAPIError BotoCoreError StripeError GithubException PyMongoError RedisError ResponseError
-        SMTPException OperationFailure DatabaseError SubprocessError CalledProcessError RetryError Error
-        LangChainException OpenAIError AnthropicError PydanticUserError DetachedInstanceError
-        GraphRecursionError SQLAlchemyError DBAPIError""",
-}
-_ELSEWHERE: dict[str, tuple[K, float]] = {
-    "redis.ConnectionError": (K.UNAVAILABLE, 0.8),
-    "redis.AuthorizationError": (K.AUTH_ERROR, EXACT),
-    "redis.OutOfMemoryError": (K.QUOTA_EXHAUSTED, 0.8),
-    "elasticsearch.RequestError": (K.INVALID_ARGUMENTS, WEAK),
-    "elasticsearch.BadRequestError": (K.INVALID_ARGUMENTS, WEAK),
-    "elasticsearch.ConnectionError": (K.UNAVAILABLE, 0.8),
-    "httpx.RequestError": (K.UNAVAILABLE, DEFAULT),
-    "ssl.SSLError": (K.UNAVAILABLE, DEFAULT),
-    "stripe.APIError": (K.SERVER_ERROR, WEAK),
-    "stripe.PermissionError": (K.AUTH_ERROR, EXACT),
-    "sqlalchemy.InvalidRequestError": (K.UNKNOWN, DEFAULT),
-    "sqlalchemy.TimeoutError": (K.TIMEOUT, WEAK),
-    "asyncio.IncompleteReadError": (K.MALFORMED, 0.8),
-    "asyncio.QueueEmpty": (K.EMPTY_RESULT, WEAK),
-    "pandas.ParserError": (K.MALFORMED, EXACT),
-    "dateutil.ParserError": (K.INVALID_ARGUMENTS, EXACT),
-    "argparse.ArgumentError": (K.INVALID_ARGUMENTS, EXACT),
-    "botocore.InvalidRegionError": (K.INVALID_ARGUMENTS, EXACT),
-    "google.Unknown": (K.UNKNOWN, WEAK),
-    "google.Aborted": (K.PRECONDITION_FAILED, WEAK),
-    "google.InternalServerError": (K.SERVER_ERROR, EXACT),
-    "jwt.DecodeError": (K.AUTH_ERROR, EXACT),
-    "builtins.SyntaxError": (K.INVALID_ARGUMENTS, 0.8),
-    "requests.ChunkedEncodingError": (K.MALFORMED, 0.8),  # also wraps a reset in the middle of a body
-    "openai.APIError": (K.SERVER_ERROR, DEFAULT),
-    "socket.gaierror": (K.UNAVAILABLE, EXACT),
-    "google.protobuf.DecodeError": (K.MALFORMED, EXACT),
-}
 # A class that starts like this never reached the place where a write would have happened.
 _NOT_REACHED = re.compile(
     r"Connect(?:ion)?(?:Timeout|Refused)|^ConnectError|PoolTimeout|NewConnection|NameResolution"
@@ -187,19 +34,18 @@ class Known(NamedTuple):
     reached: bool
 
 
-def _table() -> dict[str, tuple[K, float]]:
-    table = {name: (kind, DEFAULT) for kind, names in _LOOSE.items() for name in names.split()}
-    table |= {name: (kind, EXACT) for kind, names in _FIRM.items() for name in names.split()}
-    return table | _ELSEWHERE
-
-
-_NAMES = _table()
+@cache
+def _names() -> dict[str, tuple[K, float]]:
+    known = rules.table("types")
+    names = {name: (K(kind), DEFAULT) for kind, listed in known["loose"].items() for name in listed.split()}
+    names |= {name: (K(kind), EXACT) for kind, listed in known["firm"].items() for name in listed.split()}
+    return names | {name: (K(kind), sure) for name, (kind, sure) in known["elsewhere"].items()}
 
 
 @lru_cache(maxsize=2_048)
 def known_type(name: str, root: str = "") -> Known | None:
     """Look a bare class name up, first with its root package; None for a class nobody told us about."""
-    found = _NAMES.get(f"{root}.{name}") or _NAMES.get(name)
+    found = _names().get(f"{root}.{name}") or _names().get(name)
     if found is None:
         return None
     return Known(found[0], found[1], _NOT_REACHED.search(name) is None)

@@ -34,7 +34,9 @@ NOTHING_SAID = re.compile(
     r"^(?:an? )?(?:unknown|unexpected|internal|unspecified|fatal|general|undefined)? ?(?:error|failure)"
     r"(?: (?:has )?occurr?ed)?[.!]?$|^(?:operation|request)? ?failed[.!]?$|^something went wrong"
 )
-_FILLED = re.compile(r"%(?:\(\w+\))?[-+ #0]*[\d.*]*(?:\d+\$)?[hlLqjzt]*[a-zA-Z]|\{[^}]*\}|<[^>]*>|&\w+;|[_&](?=\w)")
+_FILLED = re.compile(
+    r"%(?:\(\w+\))?[-+ #0]*[\d.*]*(?:\d+\$)?[hlLqjzt]*[a-zA-Z]|\{[^}]*\}|<[^>]*>|&\w+;|[_&](?=\w)"
+)
 
 
 def catalogues(roots: list[str]) -> Iterator[tuple[str, str, str]]:
@@ -117,23 +119,39 @@ def main(roots: list[str]) -> None:
         found = phrases_of(language, said)
         total[language].update(found)
         if kind is K.UNKNOWN:
-            exact[language][kind].add(" ".join(words(said.lower())) if language not in JOINED else said.lower().strip("。.!"))
+            exact[language][kind].add(
+                " ".join(words(said.lower())) if language not in JOINED else said.lower().strip("。.!")
+            )
         elif kind is not None:
             kinds[language][kind].update(found)
             whole = " ".join(words(_FILLED.sub("", said).lower()))
             if language not in JOINED and 2 <= len(whole.split()) <= 4 and len(message.split()) <= 5:
                 exact[language][kind].add(whole)
-    print("# Phrases of failures by language and kind. Written by tests/classify/build_languages.py, not by hand.")
-    print(f"# Each word is cut to {CUT} letters, so that inflected forms are one; languages without spaces are not cut.")
+    print(
+        "# Phrases of failures by language and kind. Written by tests/classify/build_languages.py, not by hand."
+    )
+    print(
+        f"# Each word is cut to {CUT} letters, so that inflected forms are one; languages without spaces are not cut."
+    )
     print("# Facts about languages, counted in the catalogues of: " + "; ".join(SOURCES) + ".")
     for language in LANGUAGES:
         lines = []
         for kind in K:
             chosen = choose(kinds[language][kind], total[language], english, language)
-            more = sorted(p for p in exact[language][kind] if 3 < len(p) < 40 and p not in _elsewhere(exact[language], kind))
+            more = sorted(
+                p
+                for p in exact[language][kind]
+                if 3 < len(p) < 40 and p not in _elsewhere(exact[language], kind)
+            )
             chosen += more[: 8 if kind is K.UNKNOWN else max(0, 6 - len(chosen))]
             if chosen:
-                lines.append(f'{kind.value} = "' + " | ".join(dict.fromkeys(" ".join(c.split()) for c in chosen)).replace('"', "").replace("\\", "") + '"')
+                lines.append(
+                    f'{kind.value} = "'
+                    + " | ".join(dict.fromkeys(" ".join(c.split()) for c in chosen))
+                    .replace('"', "")
+                    .replace("\\", "")
+                    + '"'
+                )
         if lines:
             print(f"\n[{language}]")
             print("\n".join(lines))
@@ -144,10 +162,15 @@ def _elsewhere(exact: dict[K, set[str]], kind: K) -> set[str]:
 
 
 SOURCES = (
-    "Django and Django REST framework (BSD-3-Clause)", "GLib, gvfs, libsoup, glib-networking, evolution-data-server (LGPL)",
-    "glibc, libgpg-error (LGPL)", "coreutils, wget, bash, findutils, grep, tar, dpkg, apt, shadow, Pidgin, FileZilla, mutt (GPL)",
-    "PostgreSQL (PostgreSQL licence)", "Apache httpd error documents (Apache-2.0)", "Subversion (Apache-2.0)", "MIT Kerberos (MIT)",
-)  # fmt: skip
+    "Django and Django REST framework (BSD-3-Clause)",
+    "GLib, gvfs, libsoup, glib-networking, evolution-data-server (LGPL)",
+    "glibc, libgpg-error (LGPL)",
+    "coreutils, wget, bash, findutils, grep, tar, dpkg, apt, shadow, Pidgin, FileZilla, mutt (GPL)",
+    "PostgreSQL (PostgreSQL licence)",
+    "Apache httpd error documents (Apache-2.0)",
+    "Subversion (Apache-2.0)",
+    "MIT Kerberos (MIT)",
+)
 
 
 def choose(counts: Counter[str], total: Counter[str], english: Counter[str], language: str) -> list[str]:
@@ -159,7 +182,9 @@ def choose(counts: Counter[str], total: Counter[str], english: Counter[str], lan
         letters = phrase.replace(" ", "")
         if language in JOINED and len(phrase) < (3 if language in ("ja", "zh") else 5):
             continue
-        if language not in JOINED and (len(letters) < 5 or all(w in english or len(w) < 3 for w in phrase.split())):
+        if language not in JOINED and (
+            len(letters) < 5 or all(w in english or len(w) < 3 for w in phrase.split())
+        ):
             continue
         if any(w in english and len(w) > 3 for w in phrase.split()):
             continue

@@ -165,7 +165,7 @@ def test_expectations_are_checked_in_order_and_say_which_failed() -> None:
     assert check({**good, "order_id": 7})[0] is ErrorKind.SCHEMA_DRIFT
     assert check({**good, "items": [{"price": 500}]})[0] is ErrorKind.FACTUAL_ERROR
     assert check({**good, "updated_at": "2026-11-29T12:00:00Z"})[0] is ErrorKind.STALE_DATA
-    assert check("no such structure")[0] is ErrorKind.MALFORMED
+    assert check("three pans and a lid")[0] is ErrorKind.MALFORMED
 
 
 # -- the learned shape
