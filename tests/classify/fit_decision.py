@@ -105,7 +105,7 @@ def _side(name: str) -> int:
 def report(p: np.ndarray, y: np.ndarray, what: list[str], *, show: bool = True) -> None:
     for cut in (0.4, 0.5, 0.6, 0.7):
         print(
-            f"cut {cut}: missed {np.mean(p[y == 1] < cut):.3f}  false {np.mean(p[y == 0] >= cut):.3f} of {int((y == 0).sum())}"
+            f"{cut}: missed {np.mean(p[y == 1] < cut):.3f}  false {np.mean(p[y == 0] >= cut):.3f} of {int((y == 0).sum())}"
         )
     edges = [0, 0.05, 0.2, 0.4, 0.6, 0.8, 0.95, 1.01]
     error = 0.0
