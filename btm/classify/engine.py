@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +25,7 @@ from btm.support.readable import readable
 UserRule = ErrorRule | Callable[[ToolCall, Any, BaseException | None], Outcome | ErrorKind | None]
 _log = logging.getLogger("btm")
 _ABSENT: Any = object()
+_REPR_LIMIT = 4_000
 _JSON_LIMIT = 16_000
 """Characters of a JSON text beyond which only its beginning is looked at."""
 
@@ -186,6 +188,14 @@ def _parsed(text: str) -> Any:
     try:
         return orjson.loads(text)
     except ValueError:
+        return _python_value(text) if text.lstrip()[:2] in ("{'", "[{") and len(text) <= _REPR_LIMIT else None
+
+
+def _python_value(text: str) -> Any:
+    """The value of a ``repr``, as tools that print their dicts return it."""
+    try:
+        return ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
         return None
 
 

@@ -10,7 +10,7 @@ from btm.classify import texts
 from btm.classify.codes import of_code, of_json_rpc
 from btm.classify.finding import DEFAULT, NONE, WEAK, Finding, surest
 from btm.classify.status import of_status
-from btm.classify.telling import are_field_errors, http_status, is_validator_list
+from btm.classify.telling import are_field_errors, are_sentences, http_status, is_validator_list
 from btm.model import ErrorKind as K
 
 _NESTED_CODES = ("error", "errors", "Error", "fault", "body", "detail", "extensions", "data", "details")
@@ -72,7 +72,7 @@ def _is_validator(body: Mapping[str, Any]) -> bool:
         return all(isinstance(v, str | list) for v in list(errors.values())[:10])
     if isinstance(errors, list) and errors and isinstance(errors[0], Mapping) and "field" in errors[0]:
         return True
-    return are_field_errors(body)
+    return are_field_errors(body) or are_sentences(body)
 
 
 def _codes(body: Mapping[str, Any], depth: int = 0) -> list[Finding | None]:

@@ -92,7 +92,7 @@ def find(low: str) -> Finding | None:
     known, said = _phrases(), words(low)
     size = len(said)
     best: tuple[str, K, str] | None = None
-    for length in (3, 2, 1):
+    for length in (4, 3, 2, 1):
         for start in range(len(said) - length + 1):
             phrase = " ".join(said[start : start + length])
             if phrase in known:

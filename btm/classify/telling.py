@@ -65,7 +65,7 @@ def tells_failure(body: Mapping[str, Any], call: ToolCall) -> bool:
         status = body.get(key)
         if isinstance(status, str) and key not in _NO_STATUS and _is_bad_status(status, body, call):
             return True
-    return _is_message(body)
+    return _is_message(body, call)
 
 
 def _contradicts_itself(body: Mapping[str, Any], call: ToolCall) -> bool:
@@ -227,7 +227,7 @@ def _are_messages(values: list[Any], body: Mapping[str, Any]) -> bool:
     return any(k in first for k in ("message", "msg", "detail", "code", "reason"))
 
 
-def _is_message(body: Mapping[str, Any]) -> bool:
+def _is_message(body: Mapping[str, Any], call: ToolCall) -> bool:
     """A body of nothing but a message (and its trimmings), where the message is an error by itself."""
     detail = body.get("detail")
     if len(body) == 1:
@@ -242,7 +242,7 @@ def _is_message(body: Mapping[str, Any]) -> bool:
         return is_validator_list(detail)
     if len(body) <= 2 and isinstance(detail, str) and detail:
         return plain.of_plain_text(detail, "") is not None or texts.of_error_text(detail) is not None
-    if are_field_errors(body):
+    if are_field_errors(body) or (call.effect is Effect.WRITE and are_sentences(body)):
         return True
     said = (body.get(k) for k in ("message", "msg", "Message", "detail"))
     text = next((s for s in said if isinstance(s, str) and s), None)
@@ -284,6 +284,22 @@ def are_field_errors(body: Mapping[str, Any]) -> bool:
     return 0 < len(body) <= _MOST_FIELDS and all(_are_complaints(complaints) for complaints in body.values())
 
 
+def are_sentences(body: Mapping[str, Any]) -> bool:
+    """Whether every field holds a list of one to three sentences: how a write's arguments are refused in any language."""
+    return 0 < len(body) <= _MOST_FIELDS and all(
+        isinstance(said, list)
+        and 0 < len(said) <= 3
+        and all(
+            isinstance(c, str) and c.endswith(_STOPS) and " " in c and not c[:1].islower() and len(c) < 200
+            for c in said
+        )
+        for said in body.values()
+    )
+
+
+_STOPS = (".", "\u3002", "\uff01", "\u0964")
+
+
 def _are_complaints(complaints: Any) -> bool:
     if (
         not isinstance(complaints, list)
@@ -291,11 +307,7 @@ def _are_complaints(complaints: Any) -> bool:
         or not all(isinstance(c, str) for c in complaints[:5])
     ):
         return False
-    said = (
-        texts.of_error_text(complaints[0][:300])
-        if complaints[0].endswith((".", "\u3002", "\uff01", "\u0964"))
-        else None
-    )
+    said = texts.of_error_text(complaints[0][:300]) if complaints[0].endswith(_STOPS) else None
     return said is not None and (
         said.kind in _COMPLAINTS or languages.is_foreign(said) or said.kind is K.UNKNOWN
     )

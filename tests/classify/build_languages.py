@@ -39,8 +39,12 @@ _FILLED = re.compile(
 )
 
 
-def catalogues(roots: list[str]) -> Iterator[tuple[str, str, str]]:
-    """Yield language, English message and translation."""
+CANON = re.compile(r"rest_framework|libc\.mo|html\.var")
+"""Catalogues whose every message of failure counts, however rare its words."""
+
+
+def catalogues(roots: list[str]) -> Iterator[tuple[str, str, str, bool]]:
+    """Yield language, English message, translation, and whether the catalogue counts message by message."""
     for root in roots:
         for path in sorted(Path(root).rglob("*.mo")):
             language = path.parent.parent.name.split("@")[0].split("_")[0].replace("no", "nb")
@@ -54,9 +58,9 @@ def catalogues(roots: list[str]) -> Iterator[tuple[str, str, str]]:
             for key, said in known.items():
                 message = key[0] if isinstance(key, tuple) else key
                 if message and said and said != message:
-                    yield language, message.rpartition("\x04")[2], said
+                    yield language, message.rpartition("\x04")[2], said, CANON.search(str(path)) is not None
         for path in sorted(Path(root).rglob("HTTP_*.html.var")):
-            yield from apache(path)
+            yield from ((*found, True) for found in apache(path))
 
 
 def apache(path: Path) -> Iterator[tuple[str, str, str]]:
@@ -106,9 +110,10 @@ def main(roots: list[str]) -> None:
     total: dict[str, Counter[str]] = defaultdict(Counter)
     kinds: dict[str, dict[K, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
     exact: dict[str, dict[K, set[str]]] = defaultdict(lambda: defaultdict(set))
+    single: dict[str, dict[K, list[set[str]]]] = defaultdict(lambda: defaultdict(list))
     seen: set[tuple[str, str]] = set()
     known: dict[str, K | None] = {}
-    for language, message, said in catalogues(roots):
+    for language, message, said, canon in catalogues(roots):
         if (language, message) in seen:
             continue
         seen.add((language, message))
@@ -125,6 +130,8 @@ def main(roots: list[str]) -> None:
         elif kind is not None:
             kinds[language][kind].update(found)
             whole = " ".join(words(_FILLED.sub("", said).lower()))
+            if canon and language not in JOINED:
+                single[language][kind].append(found)
             if language not in JOINED and 2 <= len(whole.split()) <= 4 and len(message.split()) <= 5:
                 exact[language][kind].add(whole)
     print(
@@ -144,6 +151,7 @@ def main(roots: list[str]) -> None:
                 if 3 < len(p) < 40 and p not in _elsewhere(exact[language], kind)
             )
             chosen += more[: 8 if kind is K.UNKNOWN else max(0, 6 - len(chosen))]
+            chosen += rare(single[language][kind], chosen, kinds[language][kind], total[language], english)
             if chosen:
                 lines.append(
                     f'{kind.value} = "'
@@ -171,6 +179,31 @@ SOURCES = (
     "Subversion (Apache-2.0)",
     "MIT Kerberos (MIT)",
 )
+
+
+def rare(
+    messages: list[set[str]],
+    chosen: list[str],
+    counts: Counter[str],
+    total: Counter[str],
+    english: Counter[str],
+) -> list[str]:
+    """For each message without a chosen phrase, its longest two or three words that stand in no message of another kind."""
+    found = []
+    for phrases in messages:
+        if any(c in phrases for c in chosen):
+            continue
+        fits = [
+            p
+            for p in phrases
+            if 2 <= len(p.split()) <= 3
+            and counts[p] == total[p]
+            and not any(w in english and len(w) > 3 for w in p.split())
+            and len(p) > 9
+        ]
+        if fits:
+            found.append(max(fits, key=lambda p: (len(p.split()), len(p), p)))
+    return list(dict.fromkeys(found))[:14]
 
 
 def choose(counts: Counter[str], total: Counter[str], english: Counter[str], language: str) -> list[str]:
