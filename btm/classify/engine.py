@@ -122,9 +122,12 @@ def _explicit(value: Any, call: ToolCall, now: float | None) -> tuple[Any, Findi
     if isinstance(value, BaseException):
         return value, exceptions.of_exception(value, call, now)
     fields = frameworks.as_object(value)
-    if fields is None:
-        return value, None
-    return fields, bodies.of_mapping(fields, call, now)
+    if fields is not None:
+        return fields, bodies.of_mapping(fields, call, now)
+    # An object of a library: what it says of itself counts, never how it keeps its data.
+    public = frameworks.public_fields(value)
+    failure = bodies.of_mapping(public, call, now) if public is not None else None
+    return [] if frameworks.says_empty(value) else value, failure
 
 
 def _explicit_list(value: Any, call: ToolCall, now: float | None) -> tuple[Any, Finding | None]:

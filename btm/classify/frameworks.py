@@ -112,7 +112,32 @@ def as_object(value: Any) -> Mapping[str, Any] | None:
             "stdout": attribute(value, "stdout"),
             "stderr": attribute(value, "stderr"),
         }
+    return public_fields(value) if _is_plain_data(value) else None
+
+
+def public_fields(value: Any) -> Mapping[str, Any] | None:
+    """Return an object's attributes without a leading underscore, at most 200 of them, or None where it has none."""
     fields = attribute(value, "__dict__")
-    if isinstance(fields, dict) and fields and len(fields) <= 200:
-        return {k: v for k, v in fields.items() if isinstance(k, str) and not k.startswith("_")}
-    return None
+    if not isinstance(fields, dict) or not 0 < len(fields) <= 200:
+        return None
+    return {k: v for k, v in fields.items() if isinstance(k, str) and not k.startswith("_")} or None
+
+
+def _is_plain_data(value: Any) -> bool:
+    """Whether an object is a record of its fields: a dataclass, an attrs or pydantic model, a bare namespace."""
+    kind = type(value)
+    marks = ("__dataclass_fields__", "__attrs_attrs__", "__pydantic_fields__")
+    return kind.__name__ == "SimpleNamespace" or any(attribute(kind, mark) is not None for mark in marks)
+
+
+def says_empty(value: Any) -> bool:
+    """Whether an object says of itself that it holds nothing (``empty``, a length of 0); in doubt it holds something."""
+    empty = attribute(value, "empty")
+    if isinstance(empty, bool):
+        return empty
+    if attribute(type(value), "__len__") is None:
+        return False
+    try:
+        return len(value) == 0
+    except Exception:  # noqa: BLE001 - a foreign object's length may raise anything
+        return False

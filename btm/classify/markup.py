@@ -26,7 +26,9 @@ def of_markup(text: str, tool: str) -> Finding | None:
     """Return what failure a text that begins with ``<`` is: an XML error, an error page, a page where data was due."""
     head = text[:2_000]
     opening = head[:200].lower()
-    html = "<html" in opening or "<!doctype html" in opening
+    html = opening.lstrip().startswith(("<html", "<!doctype", "<head", "<body", "<?xml", "<!--")) and (
+        "<html" in opening or "<!doctype html" in opening
+    )
     if not html:
         code = _XML_CODE.search(head)
         if re.match(r"\s*(?:<\?xml[^>]{0,100}\?>\s*)?<(?:error|errorresponse|soap|fault|response)", opening):
