@@ -40,7 +40,7 @@ class Sign(NamedTuple):
     weight: float
 
 
-class Verdict(NamedTuple):
+class Weighed(NamedTuple):
     """How likely a text is an error text, and the names of the signs that were found."""
 
     chance: float
@@ -80,12 +80,12 @@ def _refusal() -> re.Pattern[str]:
     return re.compile(rules.table("decision")["refusal"])
 
 
-def judge(text: str, tool: str, carried: Carried | None, found: Finding | None, *, writes: bool) -> Verdict:
+def judge(text: str, tool: str, carried: Carried | None, found: Finding | None, *, writes: bool) -> Weighed:
     """Weigh the signs of a text; ``carried`` is it without its layers, ``found`` what its words say of a kind."""
     names = evidence(text, tool, carried, found, writes=writes)
     known = weights()
     logit = rules.table("decision")["bias"] + sum(known.get(name, 0.0) for name in names)
-    return Verdict(1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, logit)))), names)
+    return Weighed(1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, logit)))), names)
 
 
 def evidence(

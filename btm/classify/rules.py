@@ -42,7 +42,7 @@ def form(module: str, name: str) -> re.Pattern[str]:
     return re.compile(table("forms")[module][name])
 
 
-class Rule(NamedTuple):
+class Wording(NamedTuple):
     """One wording: the kind that it means, how sure it is, and where it comes from."""
 
     kind: K
@@ -62,10 +62,10 @@ class Rule(NamedTuple):
         return f"text:{self.kind}:{word.group() if word else 'sign'}"
 
 
-class Rules:
-    """Rules in their order, with the index that says which of them a text can match at all."""
+class Wordings:
+    """Wordings in their order, with the index that says which of them a text can match at all."""
 
-    def __init__(self, rules: Iterable[Rule]) -> None:
+    def __init__(self, rules: Iterable[Wording]) -> None:
         self.rules = tuple(rules)
         self._by_stem: dict[str, list[int]] = {}
         self._always: list[int] = []
@@ -90,7 +90,7 @@ class Rules:
             )
         return None
 
-    def matching(self, low: str) -> Iterator[Rule]:
+    def matching(self, low: str) -> Iterator[Wording]:
         """Yield the rules that match a lower-cased text, the first first."""
         positions = set(self._always)
         for stem in self.stems.intersection(stems_of_text(low)):
@@ -108,15 +108,15 @@ class Rules:
 
 
 @cache
-def wording() -> Rules:
+def wording() -> Wordings:
     """Return the wordings of English error texts."""
-    return Rules(_rules(table("wording")["rule"]))
+    return Wordings(_rules(table("wording")["rule"]))
 
 
-def _rules(entries: Iterable[Mapping[str, Any]]) -> Iterator[Rule]:
+def _rules(entries: Iterable[Mapping[str, Any]]) -> Iterator[Wording]:
     for entry in entries:
         kind = K(entry["kind"])
-        yield Rule(
+        yield Wording(
             kind,
             entry["pattern"],
             entry.get("sure", WORDS),

@@ -50,14 +50,27 @@ class Ambiguous:
 
 @pytest.mark.parametrize(
     "value",
-    [Frame(2), PrivateOnly(), Ambiguous(), object(), nx.path_graph(3), nx.DiGraph([(1, 2)]), range(3), len, int, collections.Counter("ab")],
+    [
+        Frame(2),
+        PrivateOnly(),
+        Ambiguous(),
+        object(),
+        nx.path_graph(3),
+        nx.DiGraph([(1, 2)]),
+        range(3),
+        len,
+        int,
+        collections.Counter("ab"),
+    ],
     ids=lambda value: type(value).__name__,
 )
 def test_a_healthy_object_is_an_answer(value: Any) -> None:
     assert classify(CALL, value).ok
 
 
-@pytest.mark.parametrize("value", [Frame(0), nx.Graph(), collections.deque()], ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(
+    "value", [Frame(0), nx.Graph(), collections.deque()], ids=lambda value: type(value).__name__
+)
 def test_an_object_that_says_that_it_is_empty_brought_nothing(value: Any) -> None:
     assert classify(CALL, value).kind is ErrorKind.EMPTY_RESULT
 

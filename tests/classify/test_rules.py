@@ -56,7 +56,7 @@ def test_the_words_by_which_rules_are_looked_up_are_those_of_their_patterns(name
 
 
 def test_a_rule_without_recorded_words_is_found_all_the_same() -> None:
-    found = rules.Rules([rules.Rule(ErrorKind.UNAVAILABLE, r"(?:lift|escalator) is stuck")])
+    found = rules.Wordings([rules.Wording(ErrorKind.UNAVAILABLE, r"(?:lift|escalator) is stuck")])
     assert found.stems == {"lift", "esca"}
     assert found.first("sorry, the lift is stuck again") is not None
     assert found.first("the lift is fine") is None
