@@ -222,6 +222,8 @@ def _may_revise(incident: Incident, options: Options) -> bool:
     if options.general:
         return True
     at_fault = incident.kind.arguments_at_fault and incident.kind is not ErrorKind.EMPTY_RESULT
+    if incident.kind is ErrorKind.UNKNOWN and options.escalation_tool:
+        return False  # nobody knows what was wrong: a human who can be asked is better than a guess
     return at_fault and incident.tried(Action.REVISE) < MAX_REVISIONS
 
 

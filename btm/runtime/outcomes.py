@@ -6,8 +6,23 @@ from dataclasses import replace
 from typing import Any
 
 from btm.classify import ShapeProfile, classify
+from btm.classify.expectations import Expectations
+from btm.classify.expected import against
 from btm.fallback import FallbackMap
-from btm.model import Effect, Outcome, ToolCall
+from btm.fallback.values import plain
+from btm.model import Effect, ErrorKind, Outcome, ToolCall
+
+
+def _held_against(expectations: Expectations, result: Any, outcome: Outcome, now: float) -> Outcome:
+    """Say what an empty answer lacks of what the map expects. A list may be empty: it is its rows that have fields."""
+    try:
+        value = plain(result)
+    except Exception:  # noqa: BLE001 - too large, or an object of the tool's own that may raise anything
+        return outcome
+    finding = None if isinstance(value, list) else against(value, expectations, now)
+    if finding is None:
+        return outcome
+    return replace(outcome, kind=finding.kind, reason=finding.reason, rule=finding.rule)
 
 
 def outcome_of(
@@ -27,6 +42,8 @@ def outcome_of(
     if error is not None:
         return classify(call, error=error, rules=rules, expectations=expectations, now=now)
     outcome = classify(call, result=result, rules=rules, expectations=expectations, shape=shape, now=now)
+    if outcome.kind is ErrorKind.EMPTY_RESULT and expectations is not None:
+        outcome = _held_against(expectations, result, outcome, now)
     if outcome.silent and call.effect is Effect.WRITE:
         return replace(outcome, ambiguous=True)
     return outcome
