@@ -121,6 +121,7 @@ class ToolMemory:
         form: Format | str = Format.TAGGED,
         beliefs: BeliefModel | str = BeliefModel.POOLED,
         settings: Settings | None = None,
+        wait_up_to_s: float | None = None,
         explore: random.Random | None = None,
         store_arguments: bool = False,
         learn_shapes: bool = False,
@@ -152,6 +153,9 @@ class ToolMemory:
             ``"pooled"``, or one of the baselines ``"flat"`` and ``"none"`` (see :class:`~btm.model.BeliefModel`).
         settings
             What plans weigh with.
+        wait_up_to_s
+            Seconds that btm waits by itself before a repeat that comes too early (default: 10). When a later one may
+            be made is told; before that guard mode refuses it, and in advise mode its failure teaches nothing.
         explore
             A generator for Thompson draws; without one, plans use posterior means.
         store_arguments
@@ -190,10 +194,15 @@ class ToolMemory:
         checks.instance("hash_key", hash_key, (bytes, NoneType), "bytes or None")
         if half_life_s is not None:
             checks.run(meta.seconds, half_life_s)
+        given = checks.instance("settings", settings, (Settings, NoneType), "Settings") or Settings()
+        if wait_up_to_s is not None:
+            checks.instance("wait_up_to_s", wait_up_to_s, (int, float), "a number of seconds")
+            checks.at_least("wait_up_to_s", wait_up_to_s, 0)
+            given = replace(given, wait_up_to_s=wait_up_to_s)
         options = MemoryOptions(
             mode=checks.choice("mode", Mode, mode),
             beliefs=checks.choice("beliefs", BeliefModel, beliefs),
-            settings=checks.instance("settings", settings, (Settings, NoneType), "Settings") or Settings(),
+            settings=given,
             explore=checks.instance("explore", explore, (random.Random, NoneType), "a random.Random"),
             clock=checks.function("clock", clock),
             sleep=checks.function("sleep", sleep),

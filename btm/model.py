@@ -219,6 +219,9 @@ class EvidenceKey(NamedTuple):
 MAX_ORDINAL = 3
 
 
+_OF_THE_TOOL_ITSELF = frozenset({Action.RETRY, Action.REVISE, Action.REPAIR})
+
+
 class IncidentState(StrEnum):
     """Where an incident stands. Only ``OPEN`` incidents take attempts."""
 
@@ -292,6 +295,18 @@ class Incident:
     def latest_at(self) -> float:
         """When the incident opened, or its latest attempt ended."""
         return self.attempts[-1].at if self.attempts else self.opened_at
+
+    @property
+    def failed_at(self) -> float:
+        """When the failed tool itself failed last."""
+        own = (a.at for a in reversed(self.attempts) if a.key.action in _OF_THE_TOOL_ITSELF)
+        return next(own, self.opened_at)
+
+    @property
+    def due_at(self) -> float | None:
+        """When the failed tool asked to be called again (its Retry-After), None if it did not say."""
+        wait = self.outcome.retry_after_s
+        return None if wait is None else self.failed_at + wait
 
     @property
     def uncertain_write(self) -> bool:

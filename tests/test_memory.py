@@ -311,7 +311,7 @@ def test_budget_and_form_are_options() -> None:
 
 
 def test_a_report_moves_evidence_in_memory_and_in_the_database_alike() -> None:
-    with memory_of(half_life_s=3_600.0) as memory:
+    with memory_of(half_life_s=3_600.0, wait_up_to_s=0) as memory:
         memory.call(call("get_order", "talk", "c1", order_id="o1"), failing)
         memory.call(call("get_order", "talk", "c2", order_id="o1"), works)
         assert memory.report("c2", "factual_error", conversation="talk")

@@ -62,6 +62,10 @@ class Placement(ChoiceEnum):
     SYSTEM = "system"  # at the end of the system message; costs the provider's prompt cache
 
 
+# The places in a note of what goes on without a call, and of what is to be stopped.
+_LATER, _STOP = 3, 4
+
+
 def note(
     contexts: Sequence[RecoveryContext],
     request: str,
@@ -110,9 +114,12 @@ def _in_order(contexts: Iterable[RecoveryContext]) -> list[RecoveryContext]:
 def _turn(context: RecoveryContext) -> int:
     first = context.plan.first
     if first is None or first.action is Action.ABANDON:
-        return 4
+        # A doubtful answer is gone on with.
+        return _LATER if context.plan.outcome.silent else _STOP
+    if first.not_before is not None:
+        return _LATER
     if first.action is Action.ESCALATE:
-        return 3
+        return 2
     return 0 if first.action is Action.VERIFY else 1
 
 
@@ -127,11 +134,12 @@ def closing(contexts: Sequence[RecoveryContext], request: str) -> str:
     asked = cut(request, _REQUEST_LIMIT)
     if not contexts:
         return f"Continue with: {asked}"
-    calls = sum(_turn(context) < 4 for context in contexts)
-    if not calls:
+    turns = [_turn(context) for context in contexts]
+    if all(turn == _STOP for turn in turns):
         return _NO_CALL
-    last = _CALL if calls == 1 else _CALLS
-    if calls < len(contexts):
+    calls = sum(turn < _LATER for turn in turns)
+    last = _NO_CALL if not calls else _CALL if calls == 1 else _CALLS
+    if 0 < calls < len(contexts):
         last = f"{last} {_REST}"
     return f"The request is still: {asked}\n\n{last}" if asked else last
 

@@ -20,9 +20,9 @@ class Step:
     last result stands for the failed tool's. ``irreversible`` says that it does what cannot be undone.
 
     The planner adds the rest: ``chance`` is the belief's mean, or a draw from it when exploring; ``score`` is what a unit
-    of cost buys, the order in which steps are tried; ``worth_trying`` says whether that is worth it. ``above`` is the
-    incident that the step answers where that is not the plan's own: the one that a substitute, which failed in turn, was
-    to answer.
+    of cost buys, the order in which steps are tried; ``worth_trying`` says whether that is worth it. ``not_before`` (epoch
+    seconds) is when a retry may be made whose wait is longer than btm waits by itself. ``above`` is the incident that the
+    step answers where that is not the plan's own: the one that a substitute, which failed in turn, was to answer.
     """
 
     action: Action
@@ -42,6 +42,7 @@ class Step:
     irreversible: bool = False
     above: Incident | None = None
     score: float = 0.0
+    not_before: float | None = None
 
     def weighed(
         self,
@@ -52,11 +53,12 @@ class Step:
         cost: float,
         score: float,
         worth_trying: bool,
+        not_before: float | None = None,
     ) -> Step:
         """Return this step with the numbers it is ranked by (dataclasses.replace takes three times as long)."""
         return Step(
             self.action, self.tool, self.arguments, self.missing, belief, chance, self.coverage, cost, wait_s,
-            worth_trying, self.gives, self.lacks, self.via, self.pick, self.irreversible, self.above, score,
+            worth_trying, self.gives, self.lacks, self.via, self.pick, self.irreversible, self.above, score, not_before,
         )  # fmt: skip
 
     @property

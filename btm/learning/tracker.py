@@ -144,8 +144,10 @@ class ConversationTracker:
         for note, match in answered:
             counts = as_an_answer(note, match, ticket, outcome, result, self._relations)
             here = ending if counts is outcome else ending._replace(outcome=counts)
+            early = _too_early(note.incident, match, here)
             attempt = self._attempt(note, match, here)
-            attempts.append(attempt)
+            if not early:  # a tool that asked to be left alone for a while says nothing about a retry in time
+                attempts.append(attempt)
             # One call can have settled an incident through the one below it.
             if note.incident.incident_id in self._open:
                 closed += self._settle(note, match, here, attempt)
@@ -337,6 +339,13 @@ class ConversationTracker:
             if sequence > note.until and note.incident.incident_id in self._open:
                 closed += self._close(note, IncidentState.ABANDONED, at)
         return closed
+
+
+def _too_early(incident: Incident, match: Match, ending: _Ending) -> bool:
+    """Whether a repeat failed that was made before the tool had asked for it."""
+    due, begun = incident.due_at, ending.ticket.at
+    repeats = match.action is Action.RETRY and not ending.outcome.ok
+    return repeats and due is not None and 0.0 < begun < due
 
 
 def _in_doubt(incident: Incident) -> Incident:

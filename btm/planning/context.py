@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import orjson
@@ -140,15 +141,16 @@ def _label(require: Action | None, forbid: Iterable[Action]) -> str:
 
 
 def instruction(step: Step, plan: RecoveryPlan) -> str:
-    """Return a step as an instruction: ``retry get_order {"order_id": "O1"} after 2 s``."""
+    """Return a step as an instruction: ``retry get_order {"order_id": "O1"}``."""
     name = tool_name(step.tool)
     failed = tool_name(plan.call.tool if step.above is None else step.above.tool)
     arguments = "" if step.arguments is None else " " + arguments_text(step.arguments)
     fill = f", and fill in {', '.join(tool_name(m) for m in step.missing)}" if step.missing else ""
     match step.action:
         case Action.RETRY:
-            wait = f" after {step.wait_s:g} s" if step.wait_s >= 1 else ""
-            return f"retry {name}{arguments}{wait}"
+            if step.not_before is not None:
+                return f"do something else first; retry {name}{arguments} {_when(step)}, or tell the user to wait"
+            return f"retry {name}{arguments}"
         case Action.REVISE:
             return _another_call(name, plan)
         case Action.REPAIR:
@@ -196,6 +198,23 @@ def _the_end(failed: str, plan: RecoveryPlan) -> str:
         f"stop calling {failed} like this: no substitute is known. Another of your tools may do; "
         "else tell the user what failed"
     )
+
+
+def _when(step: Step) -> str:
+    """Return when a retry may be made, for a reader without a clock: in UTC, rounded up to a minute, and from now."""
+    due = math.ceil((step.not_before or 0.0) / 60) * 60
+    try:
+        at = datetime.fromtimestamp(due, UTC)
+    except (ValueError, OverflowError, OSError):  # a clock of some other era
+        return f"not before {duration(step.wait_s)} from now"
+    return f"not before {at:%H:%M} UTC ({duration(step.wait_s)} from now)"
+
+
+def duration(seconds: float) -> str:
+    """Return a time span in words: ``45 s``, ``12 min``, ``3 h``."""
+    if seconds < 90:
+        return f"{math.ceil(seconds)} s"
+    return f"{math.ceil(seconds / 60)} min" if seconds < 5400 else f"{math.ceil(seconds / 360) / 10:g} h"
 
 
 def call_text(call: ToolCall) -> str:

@@ -25,6 +25,8 @@ from btm.model import MAX_ORDINAL, Action, ErrorKind, EvidenceKey, Incident
 from btm.planning.plan import RecoveryPlan, Verdict
 from btm.planning.policy import Policies, Situation
 
+_DAY_S = 86_400.0
+
 MAX_TRIES = 3
 """How often one substitute, repair or verifying read is tried on one incident."""
 
@@ -38,12 +40,15 @@ class Settings:
 
     ``value_of_success`` is V: a hand-over costs a person minutes, so one call in twenty that works pays for the
     rest. Waits double from ``first_wait_s`` up to ``longest_wait_s``; a tool's own Retry-After goes before both.
+    A model has no clock: btm itself waits before a retry that comes too early by ``wait_up_to_s`` seconds at most, and
+    tells when a later one may be made.
     """
 
     value_of_success: float = 20.0
     cost_per_second: float = 0.02
     first_wait_s: float = 1.0
     longest_wait_s: float = 30.0
+    wait_up_to_s: float = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +117,12 @@ class Planner:
             # What is left, if anything, needs an argument that may be unknown: then a human is next.
             last = (_last_resort(incident, options),)
             verdicts = tuple(v for v in verdicts if Action.ESCALATE not in v.forbid)
+            late = [step for step in weighed if step.not_before is not None and not step.worth_trying]
+            late = [s for s in late if s.action not in forbidden and self._pays_but_for_its_wait(s)]
+            # Where something can be done later, it is not the end.
+            last = (*late, *(step for step in last if not late or step.action is Action.ESCALATE))
         # By identity: steps hold arguments, which need not be comparable.
-        kept = {id(step) for step in allowed}
+        kept = {id(step) for step in (*allowed, *last)}
         return RecoveryPlan(
             incident_id=incident.incident_id,
             call=incident.call,
@@ -163,8 +172,15 @@ class Planner:
             * self.settings.value_of_success
             > 1.0
         )
+        late = wait_s > self.settings.wait_up_to_s
         return step.weighed(
-            belief, chance=chance, wait_s=wait_s, cost=cost, score=score, worth_trying=worth_trying
+            belief,
+            chance=chance,
+            wait_s=wait_s,
+            cost=cost,
+            score=score,
+            worth_trying=worth_trying,
+            not_before=incident.failed_at + wait_s if late else None,
         )
 
     def _later_repeats(
@@ -179,6 +195,18 @@ class Planner:
                 belief.mean,
                 step.cost + self._wait(incident, number) * self.settings.cost_per_second,
             )
+
+    def _pays_but_for_its_wait(self, step: Step) -> bool:
+        """Whether a retry would be worth trying if it could be made now: it can be made later that day, and that is told."""
+        if step.wait_s > _DAY_S:
+            return False
+        cost = step.cost - step.wait_s * self.settings.cost_per_second
+        gain = step.coverage * self.settings.value_of_success
+        return step.chance * gain > cost or (step.belief is not None and step.belief.high * gain > cost)
+
+    def early_by(self, incident: Incident, now: float) -> float:
+        """Return how many seconds too early a retry would be that is made now; 0 when it is not."""
+        return max(incident.failed_at + self._wait(incident, incident.next_ordinal(Action.RETRY)) - now, 0.0)
 
     def _wait(self, incident: Incident, ordinal: int) -> float:
         asked = incident.outcome.retry_after_s

@@ -21,13 +21,13 @@ from functools import cached_property
 from btm.events import ActionTaken, Hooks
 from btm.fallback import FallbackMap
 from btm.learning.tracker import Learned
-from btm.model import SUCCESS, Effect, ErrorKind, Incident, Mode, Outcome, ToolCall
+from btm.model import SUCCESS, Action, Effect, ErrorKind, Incident, Mode, Outcome, ToolCall
 from btm.planning.context import Format, call_text, render
 from btm.planning.options import options_for
 from btm.planning.plan import Level, RecoveryContext, RecoveryPlan
 from btm.planning.planner import Options, Planner
 from btm.runtime.cross_check import Check, SecondSources
-from btm.runtime.drivers import Handled, Invoke, Move, Reply, Request, Steps
+from btm.runtime.drivers import Handled, Invoke, Move, Reply, Request, Steps, Wait
 from btm.runtime.executor import Acting, Answer
 from btm.runtime.state import Ledger
 from btm.support.failsafe import carefully, safely
@@ -69,6 +69,9 @@ class Recovery:
         stopped = yield from self._stopped(call, forbidden)
         if stopped is not None:
             return stopped
+        wait = (safely(self._early_by, call) or 0.0) if self.mode.advises else 0.0
+        if 0.0 < wait <= self.planner.settings.wait_up_to_s:
+            yield Wait(wait, needed=False)
         learned, reply = yield from self._make(call, print_)
         trail = (Move(None, call, learned.outcome),)
         handled = Handled(call, learned.outcome, reply.result, reply.error, call.tool, trail=trail)
@@ -171,7 +174,18 @@ class Recovery:
             return None
         plan = self.plan_for(incident)
         verdict = plan.forbidden.get(action)
-        return plan if verdict is not None and verdict.level is Level.ENFORCE else None
+        if verdict is not None and verdict.level is Level.ENFORCE:
+            return plan
+        early = self.mode.guards and action is Action.RETRY and incident.due_at is not None
+        wait = self.planner.early_by(incident, self.ledger.now()) if early else 0.0
+        return plan if wait > self.planner.settings.wait_up_to_s else None
+
+    def _early_by(self, call: ToolCall) -> float:
+        """Return how many seconds too early a repeat of a failed call is; 0 for any other call."""
+        found = self.ledger.would_answer(call)
+        if found is None or found[1] is not Action.RETRY:
+            return 0.0
+        return self.planner.early_by(found[0], self.ledger.now())
 
     def _refused(self, call: ToolCall, plan: RecoveryPlan) -> Handled:
         context = self._rendered(plan, [("not run", call_text(call))])

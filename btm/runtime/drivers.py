@@ -6,6 +6,7 @@ requests. So only the drivers are twins: one for functions that return, one for 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import closing
@@ -33,9 +34,10 @@ class Invoke:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """A request to wait."""
+    """A request to wait. One that is not ``needed`` is left out where it would hold up an event loop."""
 
     seconds: float
+    needed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +179,8 @@ def drive(steps: Steps, invoke: Invoker, sleep: Callable[[float], None]) -> Hand
                 return handled
             try:
                 if isinstance(request, Wait):
-                    sleep(request.seconds)
+                    if request.needed or not _beside_event_loop():
+                        sleep(request.seconds)
                     go_on = partial(steps.send, None)
                 else:
                     go_on = partial(steps.send, Reply(invoke(request.call.tool, request.call.arguments)))
@@ -185,6 +188,15 @@ def drive(steps: Steps, invoke: Invoker, sleep: Callable[[float], None]) -> Hand
                 if is_control_flow(error):
                     raise
                 go_on = _after(error, request, steps)
+
+
+def _beside_event_loop() -> bool:
+    """Whether this thread runs an event loop, which a sleep would hold up."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 async def adrive(steps: Steps, invoke: AsyncInvoker, sleep: Callable[[float], Awaitable[None]]) -> Handled:

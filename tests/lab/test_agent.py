@@ -397,7 +397,7 @@ def test_what_the_context_writes_is_what_the_agent_reads(action: Action) -> None
     if action in (Action.SWITCH, Action.VERIFY, Action.REPAIR):
         assert (read.tool, read.arguments, read.missing) == ("get_order", arguments, ("zip",))
     if action is Action.RETRY:
-        assert (read.arguments, read.wait_s) == (arguments, 3.0)
+        assert (read.arguments, read.wait_s) == (arguments, 0.0)
 
 
 @given(st.text(max_size=200))

@@ -58,7 +58,7 @@ def lines_of(plan: RecoveryPlan, **options: Any) -> list[str]:
 def test_a_context_says_what_to_do_next_with_which_arguments_and_why() -> None:
     assert lines_of(plan_of()) == [
         '<recovery tool="get_order" error="timeout">',
-        'next: retry get_order {"order_id":"o1"} after 1 s',
+        'next: retry get_order {"order_id":"o1"}',
         "why: retry worked 3 of 4 times after timeout here; chance 0.60 (95 % 0.19 to 0.93)",
         'then: switch to list_orders {"user_id":"u1"}; it lacks history (worked 3 of 4 times)',
         "then: switch to find_user {}, and fill in email, then list_orders with what it gave (worked 3 of 4 times)",
@@ -107,7 +107,7 @@ def test_what_was_tried_is_said() -> None:
 def test_a_remark_always_stays() -> None:
     text = render(plan_of(), budget=1, remarks=[("not run", call_text(plan_of().call))]).text
     assert text.splitlines()[1:-1] == [
-        'next: retry get_order {"order_id":"o1"} after 1 s',
+        'next: retry get_order {"order_id":"o1"}',
         'not run: get_order {"order_id":"o1"}',
     ]
 
@@ -199,7 +199,11 @@ def test_what_worked_before_is_a_hint_with_its_evidence_where_no_map_knows_bette
     [
         (Step(Action.RETRY, "t", {"a": 1}), 'retry t {"a":1}'),
         (Step(Action.RETRY, "t", {}, wait_s=0.4), "retry t {}"),
-        (Step(Action.RETRY, "t", {}, wait_s=2.5), "retry t {} after 2.5 s"),
+        (Step(Action.RETRY, "t", {}, wait_s=2.5), "retry t {}"),
+        (
+            Step(Action.RETRY, "t", {}, wait_s=65.0, not_before=1_790_000_045.0),
+            "do something else first; retry t {} not before 14:15 UTC (65 s from now), or tell the user to wait",
+        ),
         (Step(Action.REVISE, "t"), "revise the arguments of t and call it again"),
         (Step(Action.REPAIR, "r", {}, missing=("code",)), "repair with r {}, and fill in code, then retry failed"),
         (Step(Action.SWITCH, "s", {"a": 1}, missing=("b", "c")), 'switch to s {"a":1}, and fill in b, c'),
@@ -254,13 +258,13 @@ def test_json_is_one_object_with_the_lines_by_label() -> None:
     said = json.loads(render(plan_of(), form=Format.JSON, budget=10_000).text)
     assert said["tool"] == "get_order"
     assert said["error"] == "timeout"
-    assert said["next"] == ['retry get_order {"order_id":"o1"} after 1 s']
+    assert said["next"] == ['retry get_order {"order_id":"o1"}']
 
 
 def test_markdown_is_a_list_under_a_title() -> None:
     first, *rest = lines_of(plan_of(), form=Format.MARKDOWN)
     assert first == "**get_order failed: timeout**"
-    assert rest[0] == '- **next**: retry get_order {"order_id":"o1"} after 1 s'
+    assert rest[0] == '- **next**: retry get_order {"order_id":"o1"}'
     assert all(line.startswith("- **") for line in rest)
 
 
