@@ -151,7 +151,12 @@ def exit_code_in(text: str) -> int | None:
 def of_error_text(text: str) -> Finding | None:
     """Return what an error text tells, or None when it only says that something failed. Its layers are stripped."""
     carried = carriers.strip(trim(text))
-    return of_words(text) if carried is None else of_carried(carried)
+    if carried is None:
+        return of_words(text)
+    found = of_carried(carried)
+    # How long to wait may stand in any layer.
+    wait = retry_after.in_text(trim(text)) if found is not None and found.retry_after_s is None else None
+    return found if found is None or wait is None else rate_or_quota(found._replace(retry_after_s=wait))
 
 
 def of_carried(carried: Carried) -> Finding | None:

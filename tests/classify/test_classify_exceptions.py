@@ -235,3 +235,15 @@ def test_the_most_revealing_text_is_redacted() -> None:
     outcome = classify(READ, error=RuntimeError("401 Unauthorized: api_key=sk-abcdefghijklmnopqrstuvwxyz"))
     assert outcome.kind is ErrorKind.AUTH_ERROR
     assert "abcdefghijklmnop" not in outcome.detail
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("429 Too Many Requests: retry after 7 seconds", 7.0),
+        ("429 Too Many Requests, retry in 1m30s", 90.0),
+        ("Error executing tool x: HTTP 503: Service Unavailable. Please try again in 20s.", 20.0),
+    ],
+)
+def test_how_long_to_wait_is_read_from_any_layer_of_a_text(text: str, seconds: float) -> None:
+    assert classify(ToolCall("get_messages"), error=RuntimeError(text)).retry_after_s == seconds
