@@ -25,15 +25,11 @@ _MAYBE = frozenset(
 _REFUSED_STATUS = frozenset({404, 405, 410, 426, 501})
 
 # "Order 17 was created, but sending the e-mail failed": what failed came after the write.
-_DONE = (
-    r"(?:accepted|added|applied|approved|authori[sz]ed|booked|cancell?ed|captured|charged|committed|completed|created"
-    r"|credited|debited|deducted|deleted|delivered|deployed|executed|inserted|made|paid|placed|posted"
-    r"|processed|published|queued|recorded|refunded|registered|reserved|saved|scheduled|sent|shipped"
-    r"|stored|submitted|succeeded|transferred|updated|uploaded|went through|withdrawn|written)"
-)
 _SAYS_DONE = form("ambiguity", "says_done")
+_SAYS_DONE_IN_JSON = form("ambiguity", "says_done_in_json")
+_SAYS_NO_DEED = form("ambiguity", "says_no_deed")
 _SAYS_NOT = form("ambiguity", "says_not")
-_CLAUSE = re.compile(r"[.;:!?\n]\s|,\s|\bbut\b|\bhowever\b|\band\b", re.IGNORECASE)
+_CLAUSE = re.compile(r"[.;:!?]\s|[\n()\[\]]|,\s|\b(?:but|however|and|while|though|after)\b", re.IGNORECASE)
 _READ = 400  # characters of the text
 
 
@@ -66,8 +62,12 @@ def is_ambiguous(finding: Finding, call: ToolCall, text: str = "") -> bool:
 def says_done(text: str) -> bool:
     """Whether a text of a failure says that something was done all the same."""
     read = text[:_READ]
-    found = _SAYS_DONE.search(read)
-    if found is None:
+    return _SAYS_DONE_IN_JSON.search(read) is not None or any(map(_states_a_deed, _CLAUSE.split(read)))
+
+
+def _states_a_deed(clause: str) -> bool:
+    """Whether a clause says that something was done: no condition, no count of requests, and no "not" before it."""
+    found = _SAYS_DONE.search(clause)
+    if found is None or _SAYS_NO_DEED.search(clause):
         return False
-    begins = max((cut.end() for cut in _CLAUSE.finditer(read, 0, found.start())), default=0)
-    return _SAYS_NOT.search(read, begins, found.end()) is None
+    return _SAYS_NOT.search(clause, 0, found.end()) is None

@@ -7,8 +7,9 @@ from typing import Any
 
 from btm.fallback import FallbackMap, Step
 from btm.fallback.checking import steps_of
+from btm.learning.judging import IN_A_ROW
 from btm.learning.relations import Emptiness, StandIn
-from btm.model import Action, Effect, Incident, ToolCall
+from btm.model import Action, Effect, ErrorKind, Incident, ToolCall
 from btm.planning.kinship import related
 from btm.planning.planner import Options
 
@@ -129,6 +130,8 @@ def options_for(
     where the map has no substitute for it, they are hints.
     """
     call = incident.call
+    # A search that finds nothing, whatever it is asked, is taken to be down.
+    kind = ErrorKind.UNAVAILABLE if incident.outcome.rule == IN_A_ROW else incident.kind
     present = None if available is None else frozenset(available)
 
     def usable(offers: Iterable[Step]) -> tuple[Step, ...]:
@@ -139,7 +142,7 @@ def options_for(
     escalations = (t for t in fallback_map.escalations() if present is None or t in present)
     hints = () if fallback_map.substitutes(call.tool) else tuple(map(_hint, worked))
     return Options(
-        switches=usable(fallback_map.candidates(call, incident.kind, known)),
+        switches=usable(fallback_map.candidates(call, kind, known)),
         repairs=usable(fallback_map.repairs(call, incident.kind, known)),
         verify=checks[0] if checks else None,
         escalation_tool=next(escalations, ""),

@@ -70,3 +70,54 @@ def test_a_write_that_says_it_was_done_is_not_repeated(text: str) -> None:
     ):
         memory.wrap(create_order)("pan")
     assert made == ["pan"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Issue #12 was created, but reading back its revision failed: 429 rate limit exceeded, retry after 1 s",
+        "APIError: [429]: Quota exceeded for 'Read requests', limit 'Read requests per minute'.\nData written successfully",
+        "Error: message sent; could not store it in Sent: 503 Service Unavailable",
+        "429 Too Many Requests (row inserted)",
+        "Rate limited while fetching the new ticket. Ticket TCK-9 created.",
+        "Successfully created order 55. Error: rate limit exceeded when fetching status",
+        "created issue PROJ-12; then 429",
+        "Error: 429. Note: the record has been saved.",
+        "503 while notifying: payment captured (id pay_1)",
+        'HTTP 429\nbody: {"id": 7, "status": "created"}',
+        "Your comment was posted. Failed to refresh page: 429",
+        "rate_limit: upload complete; thumbnail generation throttled",
+        "Email has been queued, tracking pixel failed: 429 rate limit",
+        "1 row affected. Warning: 429 rate limit on index refresh",
+        "429: quota exceeded after insert of row 12 succeeded",
+        "Wrote 3 rows; subsequent read failed with 429",
+        "Booking confirmed (#8812). Could not send SMS: 429 rate limit",
+    ],
+)
+@pytest.mark.parametrize("raised", [True, False])
+def test_an_error_text_that_says_it_was_done_is_in_doubt_wherever_it_says_so(text: str, raised: bool) -> None:
+    call = ToolCall("create_issue", {}, Effect.WRITE)
+    outcome = classify(call, error=RuntimeError(text)) if raised else classify(call, result=text)
+    assert outcome.ok or outcome.ambiguous
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "429 Too Many Requests: the row was not created",
+        "rate limit exceeded: 100 requests were made in the last minute",
+        "Rate limit exceeded. Nothing was saved.",
+        "Could not create issue: 429 rate limit exceeded",
+        "429 rate limit: failed to write data",
+        "429: order could not be placed",
+        "Quota exceeded; no data was written",
+        "429 too many requests have been made",
+        "429 rate limited before the payment was sent",
+        "429: Your request was not processed",
+        "Rate limit reached: 60 messages sent per minute",
+        "Error 429: API key created today has limited quota",
+        '429 {"created_at": "2026-01-01", "message": "slow down"}',
+    ],
+)
+def test_an_error_text_that_says_it_was_not_done_leaves_no_doubt(text: str) -> None:
+    assert not classify(ToolCall("create_issue", {}, Effect.WRITE), error=RuntimeError(text)).ambiguous
