@@ -5,8 +5,9 @@ label                  rule
 ====================== ========================================================================================
 loop                   the same call (tool and arguments) more than three times
 idempotency_risk       a write that must not happen twice, made again with the same arguments
-cascade                another tool's write about the same thing (a value of its arguments) while a failed step stood
-                       open, and no attempt on it: the agent built on what had failed; once for each failure
+cascade                another tool's write while a failed step stood open, that is no attempt on it and uses what the
+                       failed one was to confirm (the same thing, about which nothing else answered) or to give (a
+                       name that nobody had said before); once for each failure
 premature_escalation   handed to a human while a substitute or repair of the map, or a first retry, was untried
 ====================== ========================================================================================
 
@@ -16,8 +17,9 @@ of a tool that it does not know the name tells, and a name that says nothing acc
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -28,7 +30,7 @@ from btm.logs.conversation import Conversation
 from btm.logs.listening import Told
 from btm.model import Action, Attempt, Effect, Family, Incident, Outcome, ToolCall
 from btm.support.effects import guess_effect, name_words
-from btm.support.untrusted import fingerprint
+from btm.support.untrusted import canonical, fingerprint, redact
 
 LOOP_AFTER = 3
 """A call that is made more often than this, with the same arguments, goes round in a loop."""
@@ -46,6 +48,12 @@ _CHANGES = _ADDS_UP | {
     "update", "write",
 }  # fmt: skip
 _HANDS_OVER = frozenset({"human", "humans", "escalate", "escalation", "handoff", "handover"})
+_NAMING = frozenset(
+    {"code", "email", "handle", "id", "ids", "key", "no", "number", "ref", "reference", "sku", "uuid"}
+)
+_NAME = re.compile(r"#?(?=[^\s]*[A-Za-z])(?=[^\s]*\d)[\w#.@:/-]{3,80}")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d|\d\d[/.:]\d\d")
+_SHOWN = 60
 _SHORTEST = 3  # characters of a value that says something when two calls share it
 
 
@@ -156,7 +164,7 @@ def _spans(told: Told, made: Iterable[_Made]) -> list[_IncidentSpan]:
 
 
 def _cascades(
-    told: Told, made: Iterable[_Made], spans: Iterable[_IncidentSpan], fallback_map: FallbackMap
+    told: Told, made: Sequence[_Made], spans: Iterable[_IncidentSpan], fallback_map: FallbackMap
 ) -> Iterator[Annotation]:
     attempts = {attempt.call_id for attempt in told.attempts}
     # Calls of one turn were made together: none builds on another.
@@ -164,13 +172,45 @@ def _cascades(
     writes = [one for one in made if _acts(one.call, fallback_map) and one.call.call_id not in attempts]
     for span in spans:
         failed = span.incident
-        values = _values(failed.call)
         for step, call, _ in writes:
             later = span.start < step < span.end and turns[call.call_id] != turns.get(span.call_id)
-            if later and call.tool != failed.tool and not values.isdisjoint(_values(call)):
-                detail = f"{failed.tool} had failed at step {span.start} as {failed.kind}"
+            if later and call.tool != failed.tool and (used := _used(failed, call, step, told)):
+                what = f"{failed.tool} had failed at step {span.start} as {failed.kind}"
+                detail = f"{what}; used {redact(used, _SHOWN)!r} all the same"
                 yield Annotation(Label.CASCADE, step, call.call_id, call.tool, detail)
                 break
+
+
+def _used(failed: Incident, call: ToolCall, step: int, told: Told) -> str:
+    """Return what a later call used of that which a failed one was to give or to confirm, "" for nothing.
+
+    A failed lookup was to confirm what it was asked about: a write about the same thing builds on it, unless another call
+    answered about that thing. And it was to give what a later call has from nowhere: a name that nobody said before.
+    """
+    heard = [one for turn in told.turns for one in turn][:step]
+    asked, given = _names(failed.call), _names(call)
+    answers = [_text(recorded.result) for _, outcome, recorded in heard if outcome.ok]
+    if failed.kind.family is not Family.SILENT and failed.call.effect is Effect.READ:
+        for value in given.keys() & asked.keys():
+            if not any(value in text for text in answers):
+                return value
+    about, keys = frozenset(name_words(failed.tool)), frozenset(asked.values())
+    fresh = [
+        value
+        for value, key in given.items()
+        # What a call is asked with, it does not give.
+        if key not in keys and not about.isdisjoint(name_words(key))
+    ]
+    if not fresh:
+        return ""
+    said = [*answers, call.intent or ""]
+    for earlier, _, _ in heard:
+        said += (_text(earlier.arguments), earlier.intent or "")
+    return next((value for value in fresh if not any(value in text for text in said)), "")
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else canonical(value).decode("utf-8", "replace")
 
 
 def _acts(call: ToolCall, fallback_map: FallbackMap) -> bool:
@@ -179,19 +219,30 @@ def _acts(call: ToolCall, fallback_map: FallbackMap) -> bool:
     return call.effect is Effect.WRITE and sure and not hands_over(call.tool, fallback_map)
 
 
-def _values(call: ToolCall) -> frozenset[str]:
-    """Return what a call is about: the texts and numbers among its arguments."""
-    found: set[str] = set()
-    left: list[Any] = [call.arguments]
+def _names(call: ToolCall) -> dict[str, str]:
+    """Return what a call is about: the values among its arguments that name a thing, with the key that each stands under.
+
+    A name has a digit or stands under a key that ends in "id" or the like, and is one word: dates and places, free text
+    and amounts name nothing that a failed call could have given.
+    """
+    found: dict[str, str] = {}
+    left: list[tuple[str, Any]] = [("", call.arguments)]
     while left:
-        value = left.pop()
+        key, value = left.pop()
         if isinstance(value, Mapping):
-            left += value.values()
+            left += value.items()
         elif isinstance(value, list | tuple):
-            left += value
-        elif isinstance(value, str | int) and not isinstance(value, bool) and len(str(value)) >= _SHORTEST:
-            found.add(str(value))
-    return frozenset(found)
+            left += ((key, item) for item in value)
+        elif (
+            isinstance(value, str | int)
+            and not isinstance(value, bool)
+            and len(text := str(value)) >= _SHORTEST
+        ):
+            words = name_words(str(key))
+            named = bool(words) and words[-1] in _NAMING
+            if (named or _NAME.fullmatch(text)) and " " not in text and not _DATE.match(text):
+                found[text] = str(key)
+    return found
 
 
 def _escalations(

@@ -85,9 +85,18 @@ def _conversation(found: Found, digest: str, place: str, name: str) -> Conversat
     conversation_id, started_at = layout.id_in(found.owner, digest), layout.start_in(found.owner)
     turns = Turns(conversation_id, started_at, digest[:8])
     read_messages(turns, found.messages)
-    reward = layout.reward_in(found.owner)
+    reward, task_id = layout.reward_in(found.owner), layout.task_in(found.owner)
     return Conversation(
-        conversation_id, place, turns.batches(), reward, started_at, digest, name, turns.task, turns.orphans
+        conversation_id,
+        place,
+        turns.batches(),
+        reward,
+        started_at,
+        digest,
+        name,
+        turns.task,
+        turns.orphans,
+        task_id,
     )
 
 
@@ -160,16 +169,6 @@ def _session_of(value: Mapping[str, Any]) -> str:
 def _described(value: Mapping[str, Any]) -> str:
     kind = value.get("type")
     return f"no message: {kind}" if isinstance(kind, str) else "no message"
-
-
-def sampled_messages(sample: Sample) -> Iterator[Mapping[str, Any]]:
-    """Give the messages of a log's first records."""
-    for record in sample.records:
-        if is_message(record):
-            yield unwrapped(record)[0]
-            continue
-        for found in conversations_in(record):
-            yield from (unwrapped(message)[0] for message in found.messages if isinstance(message, dict))
 
 
 _TOOL_KEYS = frozenset(("role", "tool_call_id", "content", "name"))

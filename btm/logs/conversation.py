@@ -78,7 +78,7 @@ class Conversation(NamedTuple):
     compressed, so that it can be learned from once. ``reward`` is the log's own score, usually in [0, 1].
     ``started_at`` is in seconds since the epoch. ``format`` is the name of the reader. ``task`` is what the
     conversation is about, in the user's first words, where the log has them. ``orphans`` counts answers to calls that the
-    log does not hold.
+    log does not hold. ``task_id`` is the log's own name of the task.
     """
 
     conversation_id: str
@@ -90,6 +90,7 @@ class Conversation(NamedTuple):
     format: str = ""
     task: str = ""
     orphans: int = 0
+    task_id: str = ""
 
     @property
     def calls(self) -> Iterator[RecordedCall]:

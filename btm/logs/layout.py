@@ -30,6 +30,7 @@ SHARED_IDS = (
 
 _OWN_IDS = (*SHARED_IDS, "trace_id", "traceId")
 _OTHER_IDS = ("id", "uuid", "task_id")
+_TASKS = ("task_id", "taskId", "instance_id", "question_id", "example_id", "sample_id")
 _STARTS = ("start_time", "started_at", "created_at", "timestamp", "created")
 _REWARDS = ("reward", "reward_info", "score")
 _AROUND = ("choices", "output", "outputs", "input", "inputs", "request", "response", "body", "candidates")
@@ -46,6 +47,7 @@ class Layout(NamedTuple):
     starts: tuple[str, ...]
     rewards: tuple[str, ...]
     around: bool
+    tasks: tuple[str, ...] = ()
 
     def id_in(self, record: Mapping[str, Any], digest: str) -> str:
         """Return the conversation's id; one that is not sure to be unique is completed with the content's digest."""
@@ -57,6 +59,10 @@ class Layout(NamedTuple):
                 text = str(other)
                 return text if len(text) >= _UNIQUE else f"{text}@{digest[:12]}"
         return digest
+
+    def task_in(self, record: Mapping[str, Any]) -> str:
+        """Return the log's own name of the task, "" where it has none."""
+        return next((str(record[key]) for key in self.tasks if record[key] not in (None, "")), "")
 
     def start_in(self, record: Mapping[str, Any]) -> float | None:
         """Return when the conversation began, in seconds since the epoch."""
@@ -103,4 +109,5 @@ def _layout(keys: tuple[str, ...]) -> Layout:
         those(_STARTS),
         those(_REWARDS),
         bool(those(_AROUND)),
+        those(_TASKS),
     )

@@ -28,7 +28,7 @@ from btm.model import Action, Attempt, ErrorKind, Family, ToolCall
 from btm.support.untrusted import fingerprint, redact
 
 ANNOTATOR = "btm_rules_v1"
-_TASK_LIMIT = 4_000
+_TASK_LIMIT = _TEXT_LIMIT = 4_000  # characters
 _LAST_STEPS = 3
 
 _SUBTYPES: Mapping[Label, str] = {
@@ -85,6 +85,8 @@ class _Retelling:
             extra["started_at"] = conversation.started_at
         if conversation.reward is not None:
             extra["reward"] = conversation.reward
+        if conversation.task_id:
+            extra["task_id"] = conversation.task_id
         return Trajectory(
             trajectory_id=conversation.conversation_id,
             task_description=conversation.task[:_TASK_LIMIT],
@@ -208,7 +210,8 @@ class _Retelling:
         return TrajectoryStep(
             step_index=index,
             tool_name=call.tool,
-            intent=call.intent,
+            intent=_cut(call.intent),
+            agent_observation=_cut(recorded.observed),
             input_params=call.arguments,
             response=_response(recorded, outcome.status_code, outcome.detail, ok=outcome.ok),
             **record,
@@ -225,7 +228,7 @@ class _Retelling:
                 "action": str(decision.action),
                 "wait_seconds": wait,
                 "params_delta": _delta(call, handled) if decision.action is Action.REVISE else None,
-                "reasoning": None,
+                "reasoning": None if decision.by is None else _reasons(self._heard[decision.by][2]),
             }
         }
         if handled is not None and handled.tool != call.tool:
@@ -258,13 +261,26 @@ class _Retelling:
 
 def _unanswered(index: int, turn: int, recorded: RecordedCall) -> TrajectoryStep:
     call = recorded.call
-    return TrajectoryStep(index, call.tool, call.intent, call.arguments, extra=_own(turn, recorded))
+    return TrajectoryStep(index, call.tool, _cut(call.intent), call.arguments, extra=_own(turn, recorded))
+
+
+def _cut(text: str | None) -> str | None:
+    return text[:_TEXT_LIMIT] if text else None
+
+
+def _reasons(recorded: RecordedCall) -> str | None:
+    """Return why the agent did this, in its own words: what it thought, or else what it said."""
+    return _cut(recorded.reasoning or (recorded.call.intent if recorded.intent_from == "assistant" else None))
 
 
 def _own(turn: int, recorded: RecordedCall) -> dict[str, Any]:
     """Return what has to be kept beside the record's own fields for the same evidence to be read again."""
     call = recorded.call
     own: dict[str, Any] = {"call_id": call.call_id, "at": call.at, "turn": turn}
+    if recorded.intent_from is not None:
+        own["intent_source"] = recorded.intent_from
+    if recorded.reasoning:
+        own["reasoning"] = _cut(recorded.reasoning)
     if recorded.latency_s is not None:
         own["latency_s"] = recorded.latency_s
     return own

@@ -217,6 +217,11 @@ class Turns:
         )
 
 
+def told(slot: list[Any], observed: str | None, reasoning: str | None, intent_from: str | None) -> None:
+    """Put what a log says about a call beside its slot: see :class:`RecordedCall`."""
+    slot[_INTENT_FROM], slot[_OBSERVED], slot[_REASONING] = intent_from, observed, reasoning
+
+
 def answer(
     slot: list[Any],
     value: Any,

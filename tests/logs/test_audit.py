@@ -97,7 +97,7 @@ def test_a_write_about_what_had_failed_builds_on_the_failure() -> None:
         one("send_letter", "sent", order_id="O-1"),
     )
     assert [(a.label, a.step, a.detail) for a in found] == [
-        ("cascade", 1, "get_order had failed at step 0 as not_found")
+        ("cascade", 1, "get_order had failed at step 0 as not_found; used 'O-1' all the same")
     ]
 
 
@@ -106,6 +106,30 @@ def test_a_write_about_something_else_or_after_a_recovery_builds_on_nothing() ->
     assert labels(failed, one("send_parcel", "sent", order_id="O-2")) == []
     found = one("get_order", '{"status": "new"}', order_id="O-1", region="eu")
     assert labels(failed, found, one("send_parcel", "sent", order_id="O-1")) == []
+
+
+def test_an_empty_search_followed_by_a_booking_of_something_else_is_no_cascade() -> None:
+    searched = one("search_flights", "[]", origin="JFK", destination="SEA", date="2026-11-20")
+    other = one(
+        "search_onestop", '[{"flight_number": "HAT057"}]', origin="JFK", destination="SEA", date="2026-11-20"
+    )
+    booked = one("book_flight", "booked", flight_number="HAT057", origin="JFK", date="2026-11-20")
+    assert labels(searched, other, booked) == []
+    assert labels(searched, one("book_flight", "booked", origin="JFK", date="2026-11-20")) == []
+
+
+def test_a_name_that_nobody_said_stands_for_what_the_failed_call_was_to_give() -> None:
+    failed = one("find_user_id", "Error: 503 Service Unavailable", name="Ann", zip="94107")
+    invented = one("cancel_order_of_user", "cancelled", user_id="ann_smith_1234")
+    assert labels(failed, invented) == [("cascade", 1)]
+    known = one("get_profile", '{"user_id": "ann_smith_1234"}', email="ann@example.com")
+    assert labels(failed, known, invented) == []
+
+
+def test_what_another_call_answered_about_is_no_guess() -> None:
+    failed = one("get_order", "Error: 503 Service Unavailable", order_id="O-1")
+    listed = one("list_orders", '[{"order_id": "O-1"}]', customer="c")
+    assert labels(failed, listed, one("send_parcel", "sent", order_id="O-1")) == []
 
 
 def test_calls_of_one_turn_do_not_build_on_each_other() -> None:

@@ -12,7 +12,7 @@ from btm.logs.records import Log, Record, digest_of
 from btm.logs.sample import Sample
 from btm.logs.scanner import Path
 from btm.logs.trajectory import LOGIC, Trajectory, TrajectoryStep
-from btm.logs.turns import Turns, answer
+from btm.logs.turns import Turns, answer, told
 from btm.logs.values import arguments_of, number_of, time_of
 
 NAME = "trajectories"
@@ -69,6 +69,7 @@ def _conversation(record: Record) -> Conversation:
         digest,
         NAME,
         trajectory.task_description or "",
+        task_id=str(trajectory.extra.get("task_id") or ""),
     )
 
 
@@ -81,6 +82,7 @@ def _add(turns: Turns, step: TrajectoryStep) -> None:
         time_of(extra.get("at")),
         intent=step.intent,
     )
+    told(slot, step.agent_observation, extra.get("reasoning"), extra.get("intent_source"))
     result, failed = _result(step.response), step.failure_type is not None
     # The types of logic are about the agent; and a step without response or failure has not been answered.
     silent = step.failure_type == LOGIC or (result is NO_RESULT and not failed)
