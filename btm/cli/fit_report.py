@@ -26,6 +26,7 @@ def document(done: Fit) -> dict[str, Any]:
     return {
         "conversations": done.conversations,
         "already_fitted": done.already_fitted,
+        "grown": done.grown,
         "calls": done.calls,
         "unanswered": done.unanswered,
         "errors": dict(done.errors.most_common()),
@@ -100,6 +101,8 @@ def _print_counts(done: Fit, out: Console) -> None:
     out.print(counted(done.conversations, "conversation") + one)
     if done.already_fitted:
         out.print(f"{counted(done.already_fitted, 'conversation')} fitted before, which add nothing again")
+    if done.grown:
+        out.print(f"{counted(done.grown, 'conversation')} that went on since, of which the rest is learned")
     counts = ((done.calls, "call"), (sum(done.errors.values()), "error"), (done.incidents, "incident"))
     said = ", ".join(counted(number, noun) for number, noun in (*counts, (done.attempts, "attempt")))
     out.print(f"{said} to recover")

@@ -48,6 +48,7 @@ PATIENCE = 20
 
 _MAX_ATTEMPTS = 32  # kept of one incident: an agent in a loop must not fill the memory
 _MAX_FINGERPRINTS = 64
+_MAX_OPEN = 256  # the oldest is abandoned for a newer one: what thousands of calls fail at, nobody recovers one by one
 
 
 class Learned(NamedTuple):
@@ -164,6 +165,8 @@ class ConversationTracker:
         if own is None:
             parent = answered[0][0].incident.incident_id if answered else ""
             own = self._join_or_open(ticket, outcome, at, parent)
+            while len(self._open) > _MAX_OPEN:
+                closed += self._close(next(iter(self._open.values())), IncidentState.ABANDONED, at)
         return Learned(outcome, tuple(attempts), own.incident, opened, tuple(closed))
 
     def end(self, at: float) -> tuple[Incident, ...]:

@@ -9,10 +9,13 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Iterator
 
+import orjson
+
 from btm.errors import MissingExtraError, TraceError
 
 _ZSTANDARD = 93
 _CHUNK = 1 << 20
+_LARGEST = 32 << 20  # bytes of a document that is read whole
 _HEADER = 30  # bytes of a member's local header, before its name
 _LOGS = (".json", ".jsonl", ".ndjson")
 
@@ -40,7 +43,10 @@ class Members:
                 logs = [member for member in archive.infolist() if member.filename.endswith(_LOGS)]
                 samples = [member for member in logs if member.filename.startswith("samples/")]
                 for member in samples or logs:
-                    yield from self._member(archive, member)
+                    chunks = self._member(archive, member)
+                    if member.filename.endswith(".json") and member.file_size <= _LARGEST:
+                        chunks = iter((_on_one_line(b"".join(chunks)),))
+                    yield from chunks
                     yield b"\n"
         except zipfile.BadZipFile as error:
             raise TraceError(f"{self._path}: a damaged zip archive: {error}") from error
@@ -51,6 +57,14 @@ class Members:
             return
         with archive.open(member) as file:
             yield from iter(lambda: file.read(_CHUNK), b"")
+
+
+def _on_one_line(document: bytes) -> bytes:
+    """Return a document as a line, so that those of an archive are the lines of one log; broken ones stay as they are."""
+    try:
+        return orjson.dumps(orjson.loads(document))
+    except ValueError:
+        return document
 
 
 def _zstandard(path: str, member: zipfile.ZipInfo) -> Iterator[bytes]:

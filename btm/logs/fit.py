@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from btm.fallback import FallbackMap
 from btm.learning.posterior import Decay
 from btm.logs.conversation import Conversation, Passed, Skipped
 from btm.logs.eventlog import NAME as EVENTS
+from btm.logs.identity import beginnings, known_calls
 from btm.logs.learned import LearnedFrom
 from btm.logs.listening import Listener, Told
 from btm.model import Action, Attempt, ErrorKind, EvidenceKey
 from btm.store import EvidenceRow
 
 __all__ = ["Fit", "Listener", "Told", "fit"]
+
+MOST_OF_ONE = 32
+"""Attempts of one key that one conversation gives evidence with: no log floods what all others teach."""
 
 _MAX_SKIPPED = 10_000
 
@@ -25,6 +30,8 @@ class Fit:
     """What a fit has learned so far, as sums and counts; nothing of it is in a database yet.
 
     ``sums`` are a key's successes and failures as evidence weighs them; ``tried`` counts them, by key and success.
+    ``grown`` counts conversations that went on since they were learned from, ``begun`` holds the digests of all
+    beginnings that a part of the work has seen, ``beyond`` counts attempts beyond the most of a kind from one conversation.
     ``lost`` counts the logs out of which nothing was read although something in them looks like calls, ``orphans`` answers
     to calls that the logs do not hold, ``passed`` records that hold nothing, by what they are.
     ``made`` holds every attempt with its conversation's id, if the fit was asked to keep them.
@@ -32,6 +39,7 @@ class Fit:
 
     conversations: int = 0
     already_fitted: int = 0
+    grown: int = 0
     known_calls: int = 0
     calls: int = 0
     unanswered: int = 0
@@ -48,7 +56,9 @@ class Fit:
     skipped: list[Skipped] = field(default_factory=list)
     skipped_count: int = 0
     lost: int = 0
+    beyond: int = 0
     passed: Counter[str] = field(default_factory=Counter)
+    begun: list[str] = field(default_factory=list)
     fitted: LearnedFrom = field(default_factory=LearnedFrom)
     sums: dict[EvidenceKey, list[float]] = field(default_factory=dict)
     tried: Counter[tuple[EvidenceKey, bool]] = field(default_factory=Counter)
@@ -59,34 +69,61 @@ class Fit:
         for key, (successes, failures) in self.sums.items():
             yield key, successes, failures
 
-    def add(self, conversation: Conversation, told: Told, decay: Decay, *, keep: bool = False) -> None:
-        """Take in what one conversation taught; ``keep`` its attempts as well as their sums."""
-        self.conversations += 1
-        self.formats[conversation.format] += 1
-        answered = 0
-        for turn in told.turns:
-            answered += len(turn)
-            for call, outcome, _ in turn:
-                self.tools[call.tool] += 1
-                if outcome.kind is not None:
-                    self.errors[outcome.kind] += 1
-                    self.tool_errors[call.tool, outcome.kind] += 1
-        self.format_calls[conversation.format] += answered + told.unanswered
-        self.format_errors[conversation.format] += sum(not outcome.ok for _, outcome in told.outcomes)
-        self.calls += answered + told.unanswered
-        self.orphans += conversation.orphans
+    def add(
+        self,
+        conversation: Conversation,
+        told: Told,
+        decay: Decay,
+        *,
+        digests: Sequence[str] = (),
+        known: int = 0,
+        keep: bool = False,
+    ) -> None:
+        """Take in what one conversation taught, without its first ``known`` answered calls, that were learned from before.
+
+        ``digests`` are those of its beginnings. ``keep`` its attempts as well as their sums.
+        """
+        name = conversation.format
+        heard = [one for turn in told.turns for one in turn]
+        # A replay within the conversation is answered, too, and was heard once.
+        old = {id(recorded) for recorded in islice((r for r in conversation.calls if r.answered), known)}
+        fresh = [one for one in heard if id(one[2]) not in old]
+        for call, outcome, _ in fresh:
+            self.tools[call.tool] += 1
+            if outcome.kind is not None:
+                self.errors[outcome.kind] += 1
+                self.tool_errors[call.tool, outcome.kind] += 1
+                self.format_errors[name] += 1
+        if known:
+            self.grown += 1
+        else:
+            self.conversations += 1
+            self.formats[name] += 1
+            self.orphans += conversation.orphans
+        self.calls += len(fresh) + told.unanswered
+        self.format_calls[name] += len(fresh) + told.unanswered
         self.unanswered += told.unanswered
-        self.incidents += len(told.incidents)
-        self.attempts += len(told.attempts)
-        for attempt in told.attempts:
+        before = {call.call_id for call, _, recorded in heard if id(recorded) in old}
+        opened = (i.incident_id.removeprefix(f"{i.conversation}/") for i in told.incidents)
+        self.incidents += sum(call_id not in before for call_id in opened)
+        attempts = _some_of_each([attempt for attempt in told.attempts if attempt.call_id not in before])
+        self.beyond += len(told.attempts) - len(attempts) if not known else 0
+        self.attempts += len(attempts)
+        for attempt in attempts:
             self.actions[attempt.key.action] += 1
             self.tried[attempt.key, attempt.success] += 1
             sums = self.sums.setdefault(attempt.key, [0.0, 0.0])
             sums[0 if attempt.success else 1] += decay.weight(attempt.at)
         if keep:
-            self.made += ((conversation.conversation_id, attempt) for attempt in told.attempts)
-        if conversation.digest:
-            self.fitted.add(conversation.digest, conversation.source, answered)
+            self.made += ((conversation.conversation_id, attempt) for attempt in attempts)
+        if digest := digests[-1] if digests else conversation.digest:
+            self.fitted.add(digest, conversation.source, len(fresh))
+            self.begun += digests[:-1]
+
+    def already(self, conversation: Conversation) -> None:
+        """Note a conversation that was learned from before."""
+        self.already_fitted += 1
+        self.known_calls += sum(map(len, conversation.batches))
 
     def skip(self, skipped: Skipped) -> None:
         """Note a piece of a log that could not be read."""
@@ -99,9 +136,11 @@ class Fit:
         """Add what another fit learned, from other conversations."""
         self.conversations += other.conversations
         self.already_fitted += other.already_fitted
+        self.grown += other.grown
         self.known_calls += other.known_calls
         self.orphans += other.orphans
         self.lost += other.lost
+        self.beyond += other.beyond
         self.calls += other.calls
         self.unanswered += other.unanswered
         self.incidents += other.incidents
@@ -123,6 +162,19 @@ class Fit:
             sums = self.sums.setdefault(key, [0.0, 0.0])
             sums[0] += successes
             sums[1] += failures
+
+
+def _some_of_each(attempts: list[Attempt]) -> list[Attempt]:
+    """Return the first attempts of each key: an agent in a loop has one experience, and no hundred."""
+    if len(attempts) <= MOST_OF_ONE:
+        return attempts
+    of_key: Counter[EvidenceKey] = Counter()
+    kept = []
+    for attempt in attempts:
+        of_key[attempt.key] += 1
+        if of_key[attempt.key] <= MOST_OF_ONE:
+            kept.append(attempt)
+    return kept
 
 
 def fit(
@@ -159,12 +211,15 @@ def teach(
             done.skip(item)
         elif isinstance(item, Passed):
             done.passed[item.reason] += item.records
-        elif (
-            (digest := item.digest)
-            and (digest in fitted_before or digest in fitted_here or digest in done.fitted)
-        ) or (item.format == EVENTS and item.conversation_id in lived):
-            done.already_fitted += 1
-            done.known_calls += sum(map(len, item.batches))
+        elif item.format == EVENTS and item.conversation_id in lived:
+            done.already(item)
         else:
-            done.add(item, listener.listen(item), decay, keep=keep)
+            digests = beginnings(item)
+            known = known_calls(digests, (fitted_before, fitted_here, done.fitted))
+            raw = item.digest
+            same = raw in fitted_before or (not digests and (raw in fitted_here or raw in done.fitted))
+            if (digests and known == len(digests)) or (raw and same):
+                done.already(item)
+            else:
+                done.add(item, listener.listen(item), decay, digests=digests, known=known, keep=keep)
     return done

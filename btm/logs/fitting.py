@@ -155,7 +155,8 @@ def _parts_done(
     read: Counter[str] = Counter()  # calls of each log whose records the workers read
     with _pool(workers, work) as pool:
         for part, done in _in_order(pool, _parts(logs, name, watch), workers * _WAITING):
-            repeated = {fitted.digest for fitted in done.fitted if fitted.digest in seen}
+            digests = chain((fitted.digest for fitted in done.fitted), done.begun)
+            repeated = {digest for digest in digests if digest in seen}
             # Two parts that hold the same conversation is rare, and nothing was written yet: do it again without.
             learned = work.do(part.read(), repeated) if repeated else done
             if part.reader:

@@ -5,6 +5,8 @@ import io
 import json
 import os
 import sys
+import threading
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -173,3 +175,30 @@ def test_a_log_in_utf_16_is_read_as_if_it_were_utf_8(encoding: str, tmp_path: Pa
     (conversations, skipped), (expected, _) = read(wide), read(plain)
     assert not skipped
     assert [c.digest for c in conversations] == [c.digest for c in expected]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_a_pipe_that_was_named_is_read_once_as_it_comes(tmp_path: Path) -> None:
+    pipe, plain = tmp_path / "pipe", write(tmp_path / "plain.jsonl", LINES.replace(b'"t', b'"p'))
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(LINES,), daemon=True)
+    writer.start()
+    conversations, skipped = read(plain, pipe)
+    writer.join(10)
+    assert not writer.is_alive()
+    assert (len(conversations), skipped) == (100, [])
+
+
+def test_an_archive_is_read_as_the_logs_in_it(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "logs.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.jsonl", LINES)
+        archive.writestr("b.json", json.dumps({"trace_id": "b", "messages": openai_messages()}, indent=1))
+        archive.writestr("readme.txt", "no log")
+    conversations, skipped = read(tmp_path / "logs.zip")
+    assert (len(conversations), skipped) == (51, [])
+
+
+def test_a_damaged_archive_is_said_to_be_one(tmp_path: Path) -> None:
+    write(tmp_path / "x.zip", b"PK\x03\x04" + bytes(100))
+    with pytest.raises(TraceError, match="zip archive"):
+        read(tmp_path / "x.zip")

@@ -1,0 +1,146 @@
+"""Each attempt counts once, however often a log tells it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from log_samples import jsonl, openai_call, read_one, write
+
+from btm.cli.main import cli
+
+TIMEOUT = "Error: request timed out"
+
+
+def talk(calls: int, ids: str = "call_{}") -> list[dict[str, Any]]:
+    """A conversation in which every second call fails and is made again."""
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Read all orders."}]
+    for number in range(calls):
+        call = {**openai_call(0, "get_order", order_id=f"O-{number // 2}"), "id": ids.format(number)}
+        answer = '{"status": "new"}' if number % 2 else TIMEOUT
+        messages += [
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": call["id"], "content": answer},
+        ]
+    return messages
+
+
+def proxied(calls: int) -> bytes:
+    """The same as a proxy logs it: every request with all that went before it."""
+    whole = [*talk(calls), {"role": "assistant", "content": "done"}]
+    places = [at for at, message in enumerate(whole) if message["role"] == "assistant"]
+    return jsonl(
+        {
+            "id": f"r{at}",
+            "request": {"messages": whole[:at]},
+            "response": {"choices": [{"message": whole[at]}]},
+        }
+        for at in places
+    )
+
+
+def fitted(*paths: Path, database: Path | None = None, more: tuple[str, ...] = ()) -> dict[str, Any]:
+    where = ["--dry-run"] if database is None else ["--db", str(database)]
+    done = CliRunner().invoke(cli, ["fit", *map(str, paths), *where, *more, "--json"], catch_exceptions=False)
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
+
+
+def test_a_proxys_log_of_twenty_calls_holds_twenty_calls(tmp_path: Path) -> None:
+    document = fitted(write(tmp_path / "log", proxied(20)))
+    assert (document["conversations"], document["calls"], document["attempts"]) == (1, 20, 10)
+
+
+def test_conversations_of_a_proxy_are_told_apart_and_may_come_in_any_order(tmp_path: Path) -> None:
+    one, two = proxied(6).splitlines(), proxied(9).replace(b"all orders", b"the orders").splitlines()
+    mixed = [line for pair in zip(one, two, strict=False) for line in pair] + two[len(one) :]
+    for lines in (mixed, mixed[::-1]):
+        document = fitted(write(tmp_path / "log", b"\n".join(lines)))
+        assert (document["conversations"], document["calls"]) == (2, 15)
+
+
+def test_two_runs_of_one_task_are_two_conversations(tmp_path: Path) -> None:
+    other = proxied(4).replace(b"O-1", b"O-7")
+    document = fitted(write(tmp_path / "log", proxied(4) + other))
+    assert (document["conversations"], document["calls"]) == (2, 8)
+
+
+@pytest.mark.parametrize("ids", ["call_{}", "call_0aB4xYz912345{}"])
+@pytest.mark.parametrize("own", [{}, {"id": "conv-1"}, {"conversation_id": "7f0c"}])
+def test_a_conversation_that_went_on_teaches_what_is_new(
+    ids: str, own: dict[str, str], tmp_path: Path
+) -> None:
+    database = tmp_path / "btm.db"
+    first = write(tmp_path / "first.json", {**own, "messages": talk(10, ids)})
+    grown = write(tmp_path / "grown.json", {**own, "messages": talk(16, ids)})
+    assert fitted(first, database=database)["attempts"] == 5
+    document = fitted(grown, database=database)
+    assert (document["conversations"], document["grown"], document["calls"], document["attempts"]) == (
+        0,
+        1,
+        6,
+        3,
+    )
+    again = fitted(first, grown, database=database)
+    assert (again["already_fitted"], again["calls"], again["attempts"]) == (2, 0, 0)
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_conversation_that_grows_within_a_folder_counts_once(workers: str, tmp_path: Path) -> None:
+    for size in (4, 6, 8):
+        write(tmp_path / f"{size}.jsonl", jsonl([{"id": "a", "messages": talk(size)}] * 2))
+    document = fitted(tmp_path, more=("--workers", workers))
+    assert (document["conversations"], document["calls"], document["attempts"]) == (1, 8, 4)
+
+
+def test_what_is_learned_in_two_goes_is_what_is_learned_in_one(tmp_path: Path) -> None:
+    one, two = tmp_path / "one.db", tmp_path / "two.db"
+    first, grown = (write(tmp_path / f"{n}.json", {"id": "a", "messages": talk(n)}) for n in (7, 16))
+    fitted(grown, database=one)
+    fitted(first, database=two)
+    fitted(grown, database=two)
+    shown = [CliRunner().invoke(cli, ["show", "--db", str(db), "--json"]).stdout for db in (one, two)]
+    rows = [
+        [(r["tool"], r["kind"], r["action"], r["ordinal"], r["n"]) for r in json.loads(said)]
+        for said in shown
+    ]
+    assert rows[0] == rows[1]
+
+
+def test_a_chain_of_responses_is_one_conversation(tmp_path: Path) -> None:
+    def response(own: str, before: str | None, given: list[Any], output: list[Any]) -> dict[str, Any]:
+        made = {"id": own, "object": "response", "previous_response_id": before, "output": output}
+        return {"request": {"previous_response_id": before, "input": given}, "response": made}
+
+    def call(number: int) -> dict[str, Any]:
+        return {"type": "function_call", "name": "f", "arguments": "{}", "call_id": f"c{number}"}
+
+    lines = [response("r0", None, [{"role": "user", "content": "go"}], [call(0)])]
+    for number in range(1, 5):
+        given = {"type": "function_call_output", "call_id": f"c{number - 1}", "output": "ok"}
+        lines.append(response(f"r{number}", f"r{number - 1}", [given], [call(number)]))
+    conversation = read_one(write(tmp_path / "log", jsonl(lines)))
+    assert [c.call.call_id for c in conversation.calls] == ["c0", "c1", "c2", "c3", "c4"]
+    assert [c.answered for c in conversation.calls] == [True] * 4 + [False]
+
+
+def test_no_conversation_floods_what_all_others_teach(tmp_path: Path) -> None:
+    call = {**openai_call(0, "get_order", order_id="O-1")}
+    messages: list[dict[str, Any]] = []
+    for number in range(300):
+        messages += [
+            {"role": "assistant", "content": None, "tool_calls": [{**call, "id": f"c{number}"}]},
+            {"role": "tool", "tool_call_id": f"c{number}", "content": TIMEOUT},
+        ]
+    assert fitted(write(tmp_path / "log", {"messages": messages}))["attempts"] < 100
+
+
+def test_thousands_of_parallel_failures_are_bounded(tmp_path: Path) -> None:
+    calls = [{**openai_call(0, f"get_{n % 40}", order_id=f"O-{n}"), "id": f"c{n}"} for n in range(3_000)]
+    answers = [{"role": "tool", "tool_call_id": call["id"], "content": TIMEOUT} for call in calls]
+    log = write(tmp_path / "log", {"messages": [{"role": "assistant", "tool_calls": calls}, *answers]})
+    document = fitted(log)
+    assert (document["calls"], document["incidents"], document["attempts"]) == (3_000, 3_000, 0)
