@@ -116,8 +116,10 @@ class Fit:
             sums[0 if attempt.success else 1] += decay.weight(attempt.at)
         if keep:
             self.made += ((conversation.conversation_id, attempt) for attempt in attempts)
-        if digest := digests[-1] if digests else conversation.digest:
-            self.fitted.add(digest, conversation.source, len(fresh))
+        if conversation.digest:
+            self.fitted.add(conversation.digest, conversation.source, len(fresh))
+            for digest in digests[-1:]:
+                self.fitted.add(digest, conversation.source, 0)
             self.begun += digests[:-1]
 
     def already(self, conversation: Conversation) -> None:
@@ -214,12 +216,12 @@ def teach(
         elif item.format == EVENTS and item.conversation_id in lived:
             done.already(item)
         else:
-            digests = beginnings(item)
-            known = known_calls(digests, (fitted_before, fitted_here, done.fitted))
-            raw = item.digest
-            same = raw in fitted_before or (not digests and (raw in fitted_here or raw in done.fitted))
-            if (digests and known == len(digests)) or (raw and same):
+            begun = beginnings(item)
+            places = (fitted_before, fitted_here, done.fitted)
+            whole = (item.digest, *(begun.digests[-1:] if begun.sure else ()))
+            if any(digest in place for digest in whole if digest for place in places):
                 done.already(item)
-            else:
-                done.add(item, listener.listen(item), decay, digests=digests, known=known, keep=keep)
+                continue
+            known = known_calls(begun.digests, places)
+            done.add(item, listener.listen(item), decay, digests=begun.digests, known=known, keep=keep)
     return done

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable
 from hashlib import sha256
+from typing import NamedTuple
 
 from btm.logs.conversation import NO_RESULT, Conversation
 from btm.logs.records import DIGITS
@@ -16,43 +17,53 @@ from btm.support.untrusted import canonical
 _UNIQUE = 12  # an id of this length is not given to two calls
 
 
-def beginnings(conversation: Conversation) -> list[str]:
-    """Return a digest for each answered call: of it, of those before it, and of what the conversation is.
+class Beginnings(NamedTuple):
+    """A digest for each answered call of a conversation: of it, of those before it, and of what the conversation is.
 
-    A conversation is told apart from one that goes alike by its own id, by ids of calls that are not given twice, or by
-    its task.
+    ``sure`` says that no other conversation can have these: it, or its calls, have ids that are not given twice. Where
+    they have none, one that is equally long and was told in other words may be another run of the same task.
     """
-    told = sha256()
-    found: list[str] = []
+
+    digests: list[str]
+    sure: bool
+
+
+def beginnings(conversation: Conversation) -> Beginnings:
+    """Return what a conversation is known by."""
+    told, sure = sha256(), False
+    digests: list[str] = []
     for recorded in conversation.calls:
         if not recorded.answered:
             continue
         call, result, outcome = recorded.call, recorded.result, recorded.outcome
-        if not found:
-            told.update(_named(conversation, call.call_id).encode("utf-8", "surrogatepass"))
-        name = "" if "#" in call.call_id else call.call_id
-        told.update(f"\0{name}\0{call.tool}\0".encode("utf-8", "surrogatepass"))
+        if not digests:
+            name, sure = _named(conversation, call.call_id)
+            told.update(name.encode("utf-8", "surrogatepass"))
+        own = "" if "#" in call.call_id else call.call_id
+        told.update(f"\0{own}\0{call.tool}\0".encode("utf-8", "surrogatepass"))
         told.update(canonical(call.arguments))
         if type(result) is str:
             told.update(result.encode("utf-8", "surrogatepass"))
         elif result is not NO_RESULT:
             told.update(canonical(result))
         told.update(b"\0" if outcome is None else str(outcome.kind).encode())
-        found.append(told.hexdigest()[:DIGITS])
-    return found
+        digests.append(told.hexdigest()[:DIGITS])
+    return Beginnings(digests, sure)
 
 
-def _named(conversation: Conversation, call_id: str) -> str:
+def _named(conversation: Conversation, call_id: str) -> tuple[str, bool]:
     own = conversation.conversation_id
-    if own and own != conversation.digest and "@" not in own:
-        return own
-    return "" if len(call_id) >= _UNIQUE and "#" not in call_id else conversation.task
+    if own != conversation.digest and "@" not in own and len(own) >= _UNIQUE:
+        return own, True
+    if len(call_id) >= _UNIQUE and "#" not in call_id:
+        return "", True
+    return f"{conversation.format}\0{own.partition('@')[0] if '@' in own else ''}\0{conversation.task}", False
 
 
 def known_calls(digests: list[str], places: Iterable[Container[str]]) -> int:
-    """Return how many of a conversation's answered calls were learned from, as ``places`` remember."""
+    """Return how many of a conversation's answered calls, but not all, were learned from, as ``places`` remember."""
     places = tuple(places)
-    for count in range(len(digests), 0, -1):
+    for count in range(len(digests) - 1, 0, -1):
         if any(digests[count - 1] in place for place in places):
             return count
     return 0
