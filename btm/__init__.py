@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from btm.errors import TraceError as TraceError
     from btm.errors import UnknownFormatError as UnknownFormatError
     from btm.events import ActionTaken as ActionTaken
+    from btm.events import BreakerClosed as BreakerClosed
+    from btm.events import BreakerOpened as BreakerOpened
     from btm.events import ContextGiven as ContextGiven
     from btm.events import IncidentClosed as IncidentClosed
     from btm.events import IncidentOpened as IncidentOpened
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
     from btm.planning.plan import Verdict as Verdict
     from btm.planning.planner import Settings as Settings
     from btm.planning.policy import Policies as Policies
+    from btm.runtime.breaker import Breaker as Breaker
     from btm.runtime.drivers import Handled as Handled
     from btm.runtime.drivers import Move as Move
     from btm.runtime.options import MemoryOptions as MemoryOptions
@@ -76,7 +79,15 @@ _NAMES = {
         "TraceError",
         "UnknownFormatError",
     ),
-    "btm.events": ("ActionTaken", "ContextGiven", "IncidentClosed", "IncidentOpened", "MemoryEvent"),
+    "btm.events": (
+        "ActionTaken",
+        "BreakerClosed",
+        "BreakerOpened",
+        "ContextGiven",
+        "IncidentClosed",
+        "IncidentOpened",
+        "MemoryEvent",
+    ),
     "btm.fallback": ("FallbackMap", "Step"),
     "btm.learning.matching": ("Ticket",),
     "btm.learning.posterior": ("BetaPosterior",),
@@ -99,6 +110,7 @@ _NAMES = {
     "btm.planning.plan": ("Level", "RecoveryContext", "RecoveryPlan", "Verdict"),
     "btm.planning.planner": ("Settings",),
     "btm.planning.policy": ("Policies",),
+    "btm.runtime.breaker": ("Breaker",),
     "btm.runtime.drivers": ("Handled", "Move"),
     "btm.runtime.options": ("MemoryOptions",),
     "btm.store": ("Store",),

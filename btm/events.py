@@ -75,8 +75,39 @@ class ContextGiven(MemoryEvent):
     refused: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class BreakerOpened(MemoryEvent):
+    """A tool, or a service of several tools (``is_group``), is down for everyone.
+
+    ``failed`` of the latest ``calls`` failed, over ``span_s`` seconds, the last one as ``kind``. The next call to try
+    it goes through at ``probe_at`` (epoch seconds).
+    """
+
+    name: ClassVar[str] = "breaker_opened"
+    what: str
+    is_group: bool
+    kind: ErrorKind
+    failed: int
+    calls: int
+    span_s: float
+    at: float
+    probe_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class BreakerClosed(MemoryEvent):
+    """A tool or a service works again; it had been down since ``since`` (epoch seconds)."""
+
+    name: ClassVar[str] = "breaker_closed"
+    what: str
+    is_group: bool
+    since: float
+    at: float
+
+
 EVENTS: dict[str, type[MemoryEvent]] = {
-    cls.name: cls for cls in (IncidentOpened, ActionTaken, ContextGiven, IncidentClosed)
+    cls.name: cls
+    for cls in (IncidentOpened, ActionTaken, ContextGiven, IncidentClosed, BreakerOpened, BreakerClosed)
 }
 
 Hook = Callable[[Any], None]
@@ -84,7 +115,13 @@ Hook = Callable[[Any], None]
 
 
 def log_actions(event: MemoryEvent) -> None:
-    """Log one INFO line for each action that btm takes: the default hook."""
+    """Log one INFO line for each action that btm takes, and for each breaker: the default hook."""
+    if isinstance(event, BreakerOpened):
+        _log.info(
+            "%s is down: %d of its last %d calls failed", tool_name(event.what), event.failed, event.calls
+        )
+    elif isinstance(event, BreakerClosed):
+        _log.info("%s works again, after %.0f s", tool_name(event.what), event.at - event.since)
     if not isinstance(event, ActionTaken):
         return
     tool, asked = tool_name(event.call.tool), tool_name(event.asked.tool)

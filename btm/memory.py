@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import NoneType, TracebackType
-from typing import Any, ParamSpec, Self, TypeVar, overload
+from typing import Any, Literal, ParamSpec, Self, TypeVar, overload
 
 from btm.classify.ambiguity import is_ambiguous
 from btm.classify.finding import Finding
@@ -25,14 +25,17 @@ from btm.planning.context import DEFAULT_BUDGET, Format, render
 from btm.planning.plan import RecoveryContext
 from btm.planning.planner import Planner, Settings
 from btm.planning.policy import Policies
+from btm.runtime.breaker import Breaker
 from btm.runtime.call_handler import Recovery, pass_through
 from btm.runtime.drivers import AsyncInvoker, Handled, Invoker, Reply, Steps, adrive, drive
 from btm.runtime.evidence import BeliefFunction
+from btm.runtime.notices import down_lines, down_tools
 from btm.runtime.options import MemoryOptions
 from btm.runtime.plain_functions import WrappedFunctions
 from btm.runtime.state import Ledger
-from btm.store import CallEvent, Store, meta
+from btm.store import CallEvent, SharedCalls, Store, meta
 from btm.store.sql import SqlStore
+from btm.store.watch import Watch
 from btm.store.writer import WriteBehind
 from btm.support import call_ids
 from btm.support.call_ids import NO_TURN, Names, Turn
@@ -90,7 +93,11 @@ class ToolMemory:
             believe=believe or _BELIEF_MODELS[options.beliefs],
             store_arguments=options.store_arguments,
             learn_shapes=options.learn_shapes,
+            breaker=options.breaker if self.mode.advises else None,
         )
+        self._watch: Watch | None = None
+        if options.breaker is not None and self.mode.advises and isinstance(store, SharedCalls):
+            self._watch = Watch(store, self._ledger.take_in_others, clock)
         # Ids of calls that came without one, and the conversation of those that named none.
         rng = options.rng or random.Random(secrets.randbits(64))  # noqa: S311 - spreads waits and names runs, no secret
         self._names = Names(rng)
@@ -130,6 +137,7 @@ class ToolMemory:
         asleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         rng: random.Random | None = None,
         hooks: Iterable[Hook] | None = None,
+        breaker: Breaker | Literal["auto"] | None = "auto",
     ) -> Self:
         """Open a memory kept in a SQLite file (or at a database URL); ``None`` keeps it in this process only.
 
@@ -169,6 +177,10 @@ class ToolMemory:
         hooks
             Functions that get every event (see :mod:`btm.events`). None: one INFO line on the logger ``btm`` for each
             action that btm takes; ``()``: silence.
+        breaker
+            When a tool counts as down for everyone (see :mod:`btm.runtime.breaker`): the model is then told before its
+            turn, guard mode refuses calls of it, and act mode goes straight to a substitute. ``"auto"``: the defaults;
+            None: never. Always off in observe mode.
 
         Raises
         ------
@@ -213,7 +225,10 @@ class ToolMemory:
             store_arguments=checks.instance("store_arguments", store_arguments, bool, "True or False"),
             learn_shapes=checks.instance("learn_shapes", learn_shapes, bool, "True or False"),
             hooks=(log_actions,) if hooks is None else checks.functions("hooks", hooks),
+            breaker=Breaker() if breaker == "auto" else breaker,
         )
+        if breaker != "auto":
+            checks.instance("breaker", breaker, (Breaker, NoneType), '"auto", a Breaker or None')
         checks.at_least("budget_tokens", budget_tokens, 1)
         checks.raise_problems()
         if not isinstance(fallback_map, FallbackMap):
@@ -442,6 +457,22 @@ class ToolMemory:
         self._store.forget_shape(tool)
         self._ledger.forget_shape(tool)
 
+    def notices(self, conversation: str = "", *, available: Collection[str] | None = None) -> list[str]:
+        """Return what the model should know before its next turn, a line each: for adapters, which put it in the request.
+
+        ``available`` names the agent's tools (None: those of the map).
+        """
+        if not is_active() or not self.mode.advises:
+            return []
+        name = self._names.conversation(conversation)
+        return safely(down_lines, self._ledger, self.fallback_map, name, available) or []
+
+    def down_tools(self, available: Collection[str] | None = None) -> frozenset[str]:
+        """Return the tools that are down for everyone now; the one whose turn it is to be tried again is not among them."""
+        if not is_active() or not self._ledger.any_down:
+            return frozenset()
+        return frozenset(safely(down_tools, self._ledger, self.fallback_map, available) or ())
+
     # -- the store --------------------------------------------------------------------------------------------------
 
     def flush(self) -> bool:
@@ -452,6 +483,8 @@ class ToolMemory:
         """End all conversations, write what is left, and close the database."""
         self._ledger.end_all()
         self._hooks.deliver()
+        if self._watch is not None:
+            self._watch.close()
         self._writer.close()
         self._store.close()
 

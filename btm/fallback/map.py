@@ -129,6 +129,13 @@ class FallbackMap:
         )
         return same_wish(one, another, entry.identity if entry else ())
 
+    @cached_property
+    def groups(self) -> Mapping[str, str]:
+        """The service behind each tool for which the map names one."""
+        return MappingProxyType(
+            {name: entry.breaker.group for name, entry in self.tools.items() if entry.breaker is not None}
+        )
+
     def timeout_s(self, tool: str) -> float | None:
         """How long to wait for a call of this tool, in seconds."""
         entry = self.tools.get(tool)

@@ -156,6 +156,16 @@ class ErrorText(_Strict):
     kind: ErrorKind
 
 
+class BreakerGroup(_Strict):
+    """What a tool has in common with others where it goes down."""
+
+    group: str = Field(
+        min_length=1,
+        max_length=100,
+        description="A service's name: tools with the same one go down together.",
+    )
+
+
 class ToolEntry(_Strict):
     """What the map says about one tool."""
 
@@ -197,6 +207,9 @@ class ToolEntry(_Strict):
     cross_check: CrossCheck | None = None
     expect: Expect | None = None
     errors: tuple[ErrorText, ...] = ()
+    breaker: BreakerGroup | None = Field(
+        default=None, description="The service behind the tool, for the circuit breaker."
+    )
 
     @property
     def effective(self) -> Effect | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from btm.fallback import FallbackMap, Step
@@ -122,20 +122,26 @@ def options_for(
     available: Collection[str] | None = None,
     health: str = "",
     worked: Iterable[str] = (),
+    down: Callable[[str, Effect], bool] | None = None,
 ) -> Options:
     """Return what the map offers for an incident.
 
     ``known`` are values seen in the conversation, by field name. ``available`` names the tools that the agent has;
     None means that every tool of the map is there. ``worked`` names the tools that stood in for the failed one before:
-    where the map has no substitute for it, they are hints.
+    where the map has no substitute for it, they are hints. ``down`` tells of a tool with an effect whether it works for nobody
+    now: it is no substitute then.
     """
     call = incident.call
     # A search that finds nothing, whatever it is asked, is taken to be down.
     kind = ErrorKind.UNAVAILABLE if incident.outcome.rule == IN_A_ROW else incident.kind
     present = None if available is None else frozenset(available)
 
+    def is_down(tool: str) -> bool:
+        return down is not None and down(tool, fallback_map.effect(tool) or Effect.WRITE)
+
     def usable(offers: Iterable[Step]) -> tuple[Step, ...]:
-        return tuple(o for o in offers if present is None or present.issuperset(o.via or (o.tool,)))
+        there = (o for o in offers if present is None or present.issuperset(o.via or (o.tool,)))
+        return tuple(o for o in there if not any(map(is_down, o.via or (o.tool,))))
 
     verifier = fallback_map.verifier(call, known) if call.effect is Effect.WRITE else None
     checks = usable((verifier,) if verifier is not None else ())
@@ -153,6 +159,7 @@ def options_for(
         general=fallback_map.general(call),
         mapped=call.tool in fallback_map.tools,
         hints=usable(hints),
+        down=down is not None and down(call.tool, call.effect),
     )
 
 

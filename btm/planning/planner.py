@@ -57,7 +57,8 @@ class Options:
 
     ``irreversible`` and ``idempotent`` are of the tool that failed; ``cost`` is its cost per call. ``general`` says that
     every call of it is another command, ``mapped`` that the map knows it. ``hints`` are substitutes that no map names,
-    known from what worked before; their arguments are the agent's to find.
+    known from what worked before; their arguments are the agent's to find. ``down`` says that the tool does not work for
+    anyone now: calling it again, in whatever way, is no step.
     """
 
     switches: tuple[Step, ...] = ()
@@ -71,6 +72,7 @@ class Options:
     general: bool = False
     mapped: bool = False
     hints: tuple[Step, ...] = ()
+    down: bool = False
 
 
 Believe = Callable[[EvidenceKey], BetaPosterior]
@@ -234,8 +236,9 @@ def _possible(incident: Incident, options: Options) -> Iterator[Step]:
     call = incident.call
     if incident.uncertain_write and options.verify and _again(incident, options.verify):
         yield options.verify
-    yield Step(Action.RETRY, call.tool, call.arguments, cost=options.cost)
-    if _may_revise(incident, options):
+    if not options.down:
+        yield Step(Action.RETRY, call.tool, call.arguments, cost=options.cost)
+    if _may_revise(incident, options) and not options.down:
         yield Step(Action.REVISE, call.tool, cost=options.cost)
     for repair in options.repairs:
         if not incident.tried(Action.REPAIR, repair.target):

@@ -26,9 +26,11 @@ from btm.planning.context import Format, call_text, render
 from btm.planning.options import options_for
 from btm.planning.plan import Level, RecoveryContext, RecoveryPlan
 from btm.planning.planner import Options, Planner
+from btm.runtime.breaker import Down
 from btm.runtime.cross_check import Check, SecondSources
-from btm.runtime.drivers import Handled, Invoke, Move, Reply, Request, Steps, Wait
+from btm.runtime.drivers import NOT_MADE, Handled, Invoke, Move, Reply, Request, Steps, Wait
 from btm.runtime.executor import Acting, Answer
+from btm.runtime.notices import down_text
 from btm.runtime.state import Ledger
 from btm.support.failsafe import carefully, safely
 
@@ -89,8 +91,12 @@ class Recovery:
             refused = safely(self._refused, call, forbidden)
             if refused is not None:
                 return refused
-        if not self.mode.acts:
+        if not self.mode.guards:
             return None
+        down = safely(self.ledger.down, call)
+        instead = yield from carefully("breaker", self._instead(call, down), None)
+        if instead is not None or not self.mode.acts:
+            return instead
         checks = safely(self._sources.before, call)
         incident = yield from carefully("cross-check", self._contradiction(checks), None)
         return None if incident is None else self._held(call, incident)
@@ -142,6 +148,7 @@ class Recovery:
             available=self.available,
             health=self.ledger.health(incident.tool),
             worked=() if mapped else self.ledger.stood_in(incident.tool, incident.kind),
+            down=self._is_down if self.ledger.any_down else None,
         )
 
     def _above(self, incident: Incident) -> Iterator[Incident]:
@@ -190,6 +197,27 @@ class Recovery:
     def _refused(self, call: ToolCall, plan: RecoveryPlan) -> Handled:
         context = self._rendered(plan, [("not run", call_text(call))])
         return Handled(call, plan.outcome, context=context, refused=True)
+
+    # -- what is down -----------------------------------------------------------------------------------------------
+
+    def _instead(self, call: ToolCall, down: Down | None) -> Generator[Request, Reply | None, Handled | None]:
+        """Do without a tool that is down for everyone: by its substitute in act mode, else by refusing the call."""
+        if down is None:
+            return None
+        outcome = Outcome(down.kind, detail="not called: it is down for everyone", rule=NOT_MADE)
+        incident = self.ledger.not_made(call, outcome)
+        handled = Handled(call, outcome, refused=True, trail=(Move(None, call, outcome),))
+        if self.mode.acts:
+            handled = yield from self._acting.recover(handled, incident)
+            if handled.outcome.ok:
+                return replace(handled, refused=False)
+        said = down_text(down, call.tool, self.ledger.now())
+        return replace(
+            handled, context=self._latest_context(incident, ("down", said), ("not run", call_text(call)))
+        )
+
+    def _is_down(self, tool: str, effect: Effect) -> bool:
+        return self.ledger.closed_to(tool, effect) is not None
 
     # -- second sources ---------------------------------------------------------------------------------------------
 

@@ -22,6 +22,9 @@ from btm.support.untrusted import harmless, tool_name
 Invoker = Callable[[str, Mapping[str, Any]], Any]
 """Runs a tool by name with arguments; returns its result or raises its error."""
 
+NOT_MADE = "breaker"
+"""The rule of an outcome of a call that was not made: its tool is down for everyone."""
+
 AsyncInvoker = Callable[[str, Mapping[str, Any]], Awaitable[Any]]
 
 
@@ -104,12 +107,15 @@ def what_was_done(trail: Sequence[Move], lacks: Sequence[str] = ()) -> str:
     first, last = trail[0], trail[-1]
     tool, named = tool_name(first.call.tool), tool_name(last.call.tool)
     after = f"after {_a(first.outcome.kind)}" if first.outcome.kind is not None else "after a doubtful answer"
+    if first.outcome.rule == NOT_MADE:
+        after = "which is down"
     match last.action:
         case Action.VERIFY:
             return f"verified with {named} {after}: {tool} went through"
         case Action.SWITCH:
             missing = f", lacks: {harmless(', '.join(lacks))}" if lacks else ""
-            return f"served by {named} in place of {tool} {after}{missing}"
+            comma = "," if first.outcome.rule == NOT_MADE else ""
+            return f"served by {named} in place of {tool}{comma} {after}{missing}"
     retries = sum(1 for move in trail[1:] if move.call.tool == first.call.tool)
     repairs = dict.fromkeys(tool_name(m.call.tool) for m in trail[1:] if m.action is Action.REPAIR)
     by = [name for name in repairs if name != tool]

@@ -12,6 +12,7 @@ from btm.events import Hook, log_actions
 from btm.model import BeliefModel, Mode
 from btm.planning.context import DEFAULT_BUDGET, Format
 from btm.planning.planner import Settings
+from btm.runtime.breaker import Breaker
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,3 +32,4 @@ class MemoryOptions:
     store_arguments: bool = False
     learn_shapes: bool = False
     hooks: tuple[Hook, ...] = (log_actions,)
+    breaker: Breaker | None = field(default_factory=Breaker)

@@ -17,6 +17,7 @@ from btm.learning.posterior import BetaPosterior
 from btm.learning.tracker import ConversationTracker, Learned, Ticket
 from btm.model import Action, Attempt, Effect, ErrorKind, EvidenceKey, Incident, Outcome, ToolCall
 from btm.planning.options import MapRelations
+from btm.runtime.breaker import Breaker, Circuits, Down
 from btm.runtime.deduplication import Finished
 from btm.runtime.drivers import Reply
 from btm.runtime.evidence import BeliefFunction, Credit
@@ -25,7 +26,7 @@ from btm.runtime.known_values import Facts
 from btm.runtime.outcomes import outcome_of
 from btm.runtime.result_schemas import ResultSchemas
 from btm.runtime.unconfirmed_reads import Reads, SeenRead, behind
-from btm.store import CallEvent, Event, IncidentEvent, ShapeRow, Snapshot
+from btm.store import CallEvent, Event, IncidentEvent, RecentCall, ShapeRow, Snapshot
 from btm.support.call_ids import NO_TURN, Turn
 from btm.support.forks import go_on_in_children
 from btm.support.untrusted import bounded_json, fingerprint, redact
@@ -57,6 +58,7 @@ class Ledger:
         believe: BeliefFunction,
         store_arguments: bool = False,
         learn_shapes: bool = False,
+        breaker: Breaker | None = None,
     ) -> None:
         self._map = fallback_map
         self._relations = MapRelations(fallback_map)
@@ -68,8 +70,9 @@ class Ledger:
         self._credit = Credit(snapshot, believe)
         self._shapes = ResultSchemas(snapshot.shapes) if learn_shapes else None
         self._health = Health()
-        for tool, at, ok in snapshot.recent_calls:
-            self._health.record(tool, ok, at)
+        reads = [name for name in fallback_map.tools if fallback_map.effect(name) is Effect.READ]
+        self._circuits = Circuits(breaker, fallback_map.groups, reads) if breaker is not None else None
+        self._note_health(snapshot.recent_calls)
         self._conversations: OrderedDict[str, _ConversationState] = OrderedDict()
         self._finished = Finished()
         self._lock = threading.RLock()
@@ -117,7 +120,7 @@ class Ledger:
             self._credit.give(learned.attempts, now)
             if outcome.kind is ErrorKind.FACTUAL_ERROR:
                 conversation.reads.doubt(call.tool)
-            self._health.record(call.tool, outcome.ok, now)
+            self._note_ended(call.tool, outcome.kind, now, call.effect)
             shapes: tuple[ShapeRow, ...] = ()
             if outcome.ok:
                 if self._map.tools:
@@ -139,6 +142,17 @@ class Ledger:
         entry = self._map.tools.get(call.tool)
         if entry is not None and entry.cross_check is not None:
             conversation.reads.keep(call, result, self.digest)
+
+    def _note_ended(self, tool: str, kind: ErrorKind | None, at: float, effect: Effect) -> None:
+        """Note how a call ended, for the health of its tool."""
+        self._health.record(tool, kind is None, at)
+        if self._circuits is not None:
+            for change in self._circuits.record(tool, kind, at, effect):
+                self._hooks.post(change.event())
+
+    def _note_health(self, calls: Iterable[RecentCall]) -> None:
+        for call in calls:
+            self._note_ended(call.tool, call.kind, call.at, call.effect)
 
     def _event(self, ticket: Ticket, learned: Learned, now: float, shapes: tuple[ShapeRow, ...]) -> CallEvent:
         failed = (learned.incident,) if learned.incident is not None and not learned.outcome.ok else ()
@@ -307,6 +321,42 @@ class Ledger:
         """Return a sentence on how a tool has been doing, or an empty one."""
         with self._lock:
             return self._health.sentence(tool, self._clock())
+
+    def take_in_others(self, calls: Iterable[RecentCall]) -> None:
+        """Take in how calls of other processes ended; those of this one are passed over."""
+        with self._lock:
+            self._note_health(c for c in calls if (c.conversation, c.call_id) not in self._finished)
+
+    # -- what is down -----------------------------------------------------------------------------------------------
+
+    def down(self, call: ToolCall) -> Down | None:
+        """Return what is down if ``call`` is not to be made now; None lets it through, perhaps to try the tool."""
+        if self._circuits is None or not self._circuits.any_open:
+            return None
+        with self._lock:
+            return self._circuits.down(call.tool, call.effect, self._clock())
+
+    @property
+    def any_down(self) -> bool:
+        """Whether anything is down: asked without a lock, on the way of every call."""
+        return self._circuits is not None and self._circuits.any_open
+
+    def closed_to(self, tool: str, effect: Effect) -> Down | None:
+        """Return what is down if a call of ``tool`` would not be made now."""
+        if self._circuits is None or not self._circuits.any_open:
+            return None
+        with self._lock:
+            return self._circuits.closed_to(tool, self._clock(), effect)
+
+    def not_made(self, call: ToolCall, outcome: Outcome) -> Incident:
+        """Open an incident for a call that is not made at all."""
+        with self._lock:
+            tracker = self._conversation(call.conversation).tracker
+            print_ = fingerprint(call.tool, call.arguments, self._key)
+            incident = tracker.suspect(call, print_, outcome, self._clock())
+            self._emit(IncidentEvent((incident,)))
+            self._hooks.post(IncidentOpened(incident))
+        return incident
 
     def retract(self, events: Iterable[CallEvent]) -> None:
         """Take back what calls taught: the store had them already, from another process or an earlier run."""

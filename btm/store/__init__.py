@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from btm.learning.posterior import Decay, Priors
-from btm.model import Attempt, ErrorKind, EvidenceKey, Incident, Outcome, ToolCall
+from btm.model import Attempt, Effect, ErrorKind, EvidenceKey, Incident, Outcome, ToolCall
 
 EvidenceRow = tuple[EvidenceKey, float, float]
 """A key with its summed weights of successes and failures."""
@@ -50,6 +50,17 @@ class IncidentEvent:
 Event = CallEvent | IncidentEvent
 
 
+class RecentCall(NamedTuple):
+    """How a call of the last minutes ended, whichever process made it."""
+
+    tool: str
+    at: float
+    kind: ErrorKind | None
+    effect: Effect
+    conversation: str
+    call_id: str
+
+
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """What a memory starts from, as of one moment.
@@ -63,7 +74,7 @@ class Snapshot:
     hash_key: bytes
     evidence: tuple[EvidenceRow, ...] = ()
     latest_at: float = 0.0
-    recent_calls: tuple[tuple[str, float, bool], ...] = ()
+    recent_calls: tuple[RecentCall, ...] = ()
     shapes: tuple[ShapeRow, ...] = ()
 
     def scale(self, now: float) -> float:
@@ -104,3 +115,15 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Close connections."""
+
+
+@runtime_checkable
+class SharedCalls(Protocol):
+    """A store in which other processes' calls can be read: what is down for one is then known to all."""
+
+    @property
+    def shared(self) -> bool:
+        """Whether other processes can write here."""
+
+    def recent_calls(self, since: float, now: float) -> tuple[RecentCall, ...]:
+        """Return the calls that ended after ``since`` (epoch seconds), oldest first, the latest 2,000 at most."""

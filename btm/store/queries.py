@@ -8,8 +8,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, literal_column, or_, select
 
 from btm.learning.posterior import Counts
-from btm.model import EvidenceKey
-from btm.store import EvidenceRow, ShapeRow
+from btm.model import Effect, ErrorKind, EvidenceKey
+from btm.store import EvidenceRow, RecentCall, ShapeRow
 from btm.store import schema as t
 from btm.store.rows import KEY_COLUMNS, key_columns, key_of
 
@@ -20,6 +20,7 @@ Halves = tuple[EvidenceKey, Counts, Counts]
 """A key, what the earlier half of its attempts came to, and what the later half did."""
 
 _KEYS_AT_ONCE = 100
+_MOST_RECENT = 2_000
 
 
 def evidence(connection: Connection) -> list[EvidenceRow]:
@@ -34,12 +35,23 @@ def shapes(connection: Connection) -> list[ShapeRow]:
     return [(row.tool, row.path, row.json_type, row.answers) for row in rows]
 
 
-def recent_calls(connection: Connection, since: float, until: float) -> tuple[tuple[str, float, bool], ...]:
-    """Return the calls that ended in a span of time: tool, when, whether it worked; oldest first."""
-    recent = select(t.calls.c.tool, t.calls.c.ended_at, t.calls.c.kind)
-    recent = recent.where(t.calls.c.ended_at >= since).order_by(t.calls.c.ended_at)
-    rows = connection.execute(recent)
-    return tuple((r.tool, at, r.kind is None) for r in rows if (at := float(r.ended_at)) <= until)
+def recent_calls(connection: Connection, since: float, until: float) -> tuple[RecentCall, ...]:
+    """Return the calls that ended in a span of time, oldest first, the latest 2,000 at most."""
+    c = t.calls.c
+    recent = select(c.tool, c.ended_at, c.kind, c.effect, c.conversation, c.call_id)
+    recent = recent.where(c.ended_at >= since, c.ended_at <= until).order_by(c.ended_at.desc())
+    rows = connection.execute(recent.limit(_MOST_RECENT)).all()
+    return tuple(
+        RecentCall(
+            tool=r.tool,
+            at=float(r.ended_at),
+            kind=None if r.kind is None else ErrorKind(r.kind),
+            effect=Effect(r.effect),
+            conversation=r.conversation,
+            call_id=r.call_id,
+        )
+        for r in reversed(rows)
+    )
 
 
 def log(connection: Connection, table: str) -> list[dict[str, Any]]:

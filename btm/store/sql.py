@@ -20,6 +20,7 @@ from btm.store import (
     EvidenceRow,
     FittedConversation,
     IncidentEvent,
+    RecentCall,
     Reported,
     ShapeRow,
     Snapshot,
@@ -158,6 +159,16 @@ class SqlStore:
                 recent_calls=queries.recent_calls(connection, now - queries.RECENT_S, now + SKEW_S),
                 shapes=tuple(queries.shapes(connection)),
             )
+
+    @property
+    def shared(self) -> bool:
+        """Whether other processes can write here: not into a database in this process's memory."""
+        return self._database.shared
+
+    def recent_calls(self, since: float, now: float) -> tuple[RecentCall, ...]:
+        """Return the calls that ended after ``since`` (epoch seconds), oldest first, the latest 2,000 at most."""
+        with self._reading() as connection, as_written(self.where):
+            return queries.recent_calls(connection, since, now + SKEW_S)
 
     def evidence(self) -> Iterator[EvidenceRow]:
         """Iterate over every key's sums as they stand (not decayed to now)."""

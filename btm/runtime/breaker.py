@@ -1,0 +1,281 @@
+"""Circuit breakers: what is down for everyone is not waited for again, over all conversations and processes.
+
+A circuit (one a tool, one a ``breaker: {group: ...}`` of the map) opens when the latest calls leave little doubt that
+almost nothing works now, see :func:`chance_down`; no number of failures alone opens it. Calls that failed through their
+arguments, and answers that were wrong, show a service that answers, and never count against it.
+
+An open circuit lets one call through now and then to see whether it is over, and only a read: a write must not be tried
+on a service that may be broken. A write that no read can speak for (its tool stands alone) is let through when its time
+is up. Nothing here reads a clock or calls a tool.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import log
+from typing import NamedTuple
+
+from scipy.special import betainc, betaln
+
+from btm.events import BreakerClosed, BreakerOpened, MemoryEvent
+from btm.model import Effect, ErrorKind, Family
+
+WINDOW_S = 1_200.0
+"""Calls that are older say nothing about now, in seconds."""
+
+_WINDOW = 32  # calls
+_HAZARD = 0.01  # chance, from one call to the next, that a tool's reliability changes
+_PROBE_S = 120.0  # after which a probe that nothing came of (it was cancelled) is given up
+_COUNTED = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Breaker:
+    """When circuits open and close; ``ToolMemory.open(breaker=...)`` takes it.
+
+    A circuit opens when it is more than ``certainty`` probable that the chance of success is now below ``down_below``,
+    after ``least_failures`` failures or more. The first probe comes after ``first_probe_s`` seconds; each that fails
+    doubles the time, up to ``longest_probe_s``. ``successes`` in a row close the circuit.
+
+    Raises ValueError for numbers outside their range.
+    """
+
+    down_below: float = 0.2
+    certainty: float = 0.95
+    least_failures: int = 3
+    first_probe_s: float = 30.0
+    longest_probe_s: float = 600.0
+    successes: int = 2
+
+    def __post_init__(self) -> None:
+        for name in ("down_below", "certainty"):
+            if not 0 < getattr(self, name) < 1:
+                raise ValueError(f"{name} is a probability between 0 and 1, not {getattr(self, name)!r}")
+        for name in ("least_failures", "successes"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is at least 1, not {getattr(self, name)!r}")
+        if not 0 < self.first_probe_s <= self.longest_probe_s:
+            raise ValueError("first_probe_s is above 0 and at most longest_probe_s")
+
+
+def chance_down(latest: Sequence[bool], below: float) -> float:
+    """Return how probable it is that the chance of success is now below ``below``, given the latest calls, oldest first.
+
+    The chance may have changed once among them, before any call (hazard 1/100 a call); before and after, it is
+    Beta(1, 1). This is the run-length posterior of Adams & MacKay, "Bayesian online changepoint detection" (2007), over
+    a short window. Counts that only fade with time cannot tell a busy tool that just broke from one that always fails
+    now and then: here a good past neither hides an outage nor does a past of half and half pass for one.
+    """
+    total = sum(latest)
+    after, alphas, betas, weights = total, [], [], []
+    for change in range(len(latest)):
+        alphas.append(1.0 + after)
+        betas.append(1.0 + len(latest) - change - after)
+        before = total - after
+        earlier = log(_HAZARD) + betaln(1.0 + before, 1.0 + change - before) if change else 0.0
+        weights.append(float(betaln(alphas[-1], betas[-1])) + float(earlier))
+        after -= latest[change]
+    most = max(weights, default=0.0)
+    scaled = [2.718281828459045 ** (weight - most) for weight in weights]
+    parts = betainc(alphas, betas, below)
+    return float(sum(w * part for w, part in zip(scaled, parts, strict=True)) / sum(scaled)) if scaled else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Down:
+    """A tool, or a service of several, that does not work for anyone.
+
+    ``failed`` of the latest ``calls`` failed, over ``span_s`` seconds; ``kind`` is how the last one did. The circuit is
+    open since ``since``, and the next call to try it goes through at ``probe_at`` (epoch seconds both).
+    """
+
+    name: str
+    failed: int
+    calls: int
+    span_s: float
+    kind: ErrorKind
+    since: float
+    probe_at: float
+    is_group: bool = False
+
+
+class CircuitChange(NamedTuple):
+    """A circuit opened, or closed (``opened`` False)."""
+
+    opened: bool
+    down: Down
+    at: float
+
+    def event(self) -> MemoryEvent:
+        """Return what hooks are told."""
+        down = self.down
+        if not self.opened:
+            return BreakerClosed(down.name, down.is_group, down.since, self.at)
+        counts = down.failed, down.calls, down.span_s
+        return BreakerOpened(down.name, down.is_group, down.kind, *counts, self.at, down.probe_at)
+
+
+@dataclass(slots=True)
+class _Seen:
+    at: float
+    alive: bool
+    tool: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    since: float
+    probe_at: float
+    kind: ErrorKind
+    failed_probes: int = 0
+    successes: int = 0
+    probing_until: float = 0.0
+
+
+@dataclass(slots=True)
+class _Circuit:
+    latest: deque[_Seen] = field(default_factory=lambda: deque(maxlen=_WINDOW))
+    open: _Open | None = None
+
+
+class Circuits:
+    """The circuits of all tools and groups. Not thread-safe: their owner holds the lock.
+
+    ``groups`` names the group of each tool that has one, ``reads`` the tools known to only look.
+    """
+
+    def __init__(
+        self, settings: Breaker, groups: Mapping[str, str] | None = None, reads: Collection[str] = ()
+    ) -> None:
+        self._settings = settings
+        self._groups = dict(groups or {})
+        self._reads = set(reads)
+        self._circuits: dict[str, _Circuit] = {}
+        self.any_open = False
+
+    def record(
+        self, tool: str, kind: ErrorKind | None, at: float, effect: Effect | None = None
+    ) -> list[CircuitChange]:
+        """Take in how a call of a tool ended; return the circuits that this opened or closed."""
+        if effect is Effect.READ:
+            self._reads.add(tool)
+        family = None if kind is None else kind.family
+        if family is Family.UNKNOWN:
+            return []
+        dead = family in (Family.TRANSIENT, Family.PERSISTENT)
+        found: list[CircuitChange] = []
+        for name in self._names(tool):
+            circuit = self._circuits.setdefault(name, _Circuit())
+            circuit.latest.append(_Seen(at, not dead, tool))
+            if circuit.open is not None:
+                found += self._probed(name, circuit, circuit.open, kind if dead else None, at)
+            elif dead and kind is not None and self._is_down(name, circuit, at):
+                probe_at = at + self._settings.first_probe_s
+                circuit.open = _Open(at, probe_at, kind)
+                found.append(CircuitChange(True, self._told(name, circuit, circuit.open, at), at))
+        if found:
+            self.any_open = any(circuit.open is not None for circuit in self._circuits.values())
+        return found
+
+    def down(self, tool: str, effect: Effect, now: float) -> Down | None:
+        """Return what is down if a call of this tool is not to be made now; None lets it through.
+
+        A call that is let through an open circuit is the one that tries it: the next waits for what comes of it.
+        """
+        probed: list[str] = []
+        for name, state in self._open_circuits(tool):
+            circuit = self._circuits[name]
+            alone = not self._reads_of(name)
+            if now < state.probe_at or now < state.probing_until or (effect is Effect.WRITE and not alone):
+                return self._told(name, circuit, state, now)
+            probed.append(name)
+        for name in probed:
+            circuit = self._circuits[name]
+            if circuit.open is not None:
+                circuit.open = replace(circuit.open, probing_until=now + _PROBE_S)
+        return None
+
+    def closed_to(self, tool: str, now: float, effect: Effect = Effect.READ) -> Down | None:
+        """Return what :meth:`down` would, without trying anything."""
+        for name, state in self._open_circuits(tool):
+            if now < max(state.probe_at, state.probing_until) or (
+                effect is Effect.WRITE and self._reads_of(name)
+            ):
+                return self._told(name, self._circuits[name], state, now)
+        return None
+
+    def all_open(self, now: float) -> list[Down]:
+        """Return everything that is down, the longest first."""
+        found = [(n, c, c.open) for n, c in self._circuits.items() if c.open is not None]
+        return [self._told(n, c, state, now) for n, c, state in sorted(found, key=lambda f: f[2].since)]
+
+    # -- one circuit ------------------------------------------------------------------------------------------------
+
+    def _names(self, tool: str) -> tuple[str, ...]:
+        group = self._groups.get(tool)
+        return (tool,) if group is None else (tool, _of_group(group))
+
+    def _open_circuits(self, tool: str) -> Iterator[tuple[str, _Open]]:
+        for name in reversed(self._names(tool)):  # the service first: it says more
+            circuit = self._circuits.get(name)
+            if circuit is not None and circuit.open is not None:
+                yield name, circuit.open
+
+    def _reads_of(self, name: str) -> set[str]:
+        members = {tool for tool, group in self._groups.items() if _of_group(group) == name} or {name}
+        return members & self._reads
+
+    def _is_down(self, name: str, circuit: _Circuit, at: float) -> bool:
+        recent = [seen for seen in circuit.latest if at - seen.at <= WINDOW_S]
+        failed = [seen for seen in recent if not seen.alive]
+        if len(failed) < self._settings.least_failures:
+            return False
+        if name not in self._names(recent[-1].tool)[:1] and len({seen.tool for seen in failed}) < 2:
+            return False  # one tool that fails says nothing about the others of its service
+        latest = [seen.alive for seen in recent]
+        return chance_down(latest, self._settings.down_below) > self._settings.certainty
+
+    def _probed(
+        self, name: str, circuit: _Circuit, state: _Open, kind: ErrorKind | None, at: float
+    ) -> list[CircuitChange]:
+        """Take in the end of a call while the circuit is open."""
+        if kind is not None:
+            failed = state.failed_probes + (at >= state.probe_at)
+            wait_s = min(self._settings.first_probe_s * 2.0**failed, self._settings.longest_probe_s)
+            # What had begun before it opened tells nothing new: the next probe stays where it is.
+            probe_at = at + wait_s if at >= state.probe_at else state.probe_at
+            circuit.open = replace(
+                state, probe_at=probe_at, kind=kind, failed_probes=failed, successes=0, probing_until=0.0
+            )
+            return []
+        successes = state.successes + 1
+        circuit.open = replace(state, successes=successes, probe_at=at, probing_until=0.0)
+        if successes < self._settings.successes:
+            return []
+        down = self._told(name, circuit, circuit.open, at)
+        members = [tool for tool, group in self._groups.items() if _of_group(group) == name]
+        for closed in (name, *members):
+            self._circuits[closed] = _Circuit()
+        return [CircuitChange(False, down, at)]
+
+    def _told(self, name: str, circuit: _Circuit, state: _Open, now: float) -> Down:
+        recent = list(circuit.latest)[-_COUNTED:]
+        return Down(
+            name=name.removeprefix(_GROUP),
+            failed=sum(not seen.alive for seen in recent),
+            calls=len(recent),
+            span_s=max(now - recent[0].at, 0.0) if recent else 0.0,
+            kind=state.kind,
+            since=state.since,
+            probe_at=max(state.probe_at, state.probing_until if now < state.probing_until else 0.0),
+            is_group=name.startswith(_GROUP),
+        )
+
+
+_GROUP = "group\0"  # no tool's name begins so
+
+
+def _of_group(group: str) -> str:
+    return f"{_GROUP}{group}"

@@ -1,0 +1,73 @@
+"""What a model is told before its turn: tools that are down for everyone. One line each, in the request alone."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from btm.fallback import FallbackMap
+from btm.model import Effect, ToolCall
+from btm.planning.context import instruction
+from btm.runtime.breaker import Down
+from btm.runtime.state import Ledger
+from btm.support.effects import guess_effect
+from btm.support.untrusted import tool_name
+
+MAX_LINES = 4
+"""Tools that are named in one request, at most."""
+
+
+def down_text(down: Down, tool: str, now: float) -> str:
+    """Return what is down, in words, and when it is tried again."""
+    name = tool_name(tool)
+    where = f"{name} (with all of {tool_name(down.name)})" if down.is_group else name
+    worked = f"{down.calls - down.failed} of its last {down.calls} calls worked, {_span(down.span_s)}"
+    wait_s = down.probe_at - now
+    again = f"it is tried again in {_span(wait_s)}" if wait_s > 0 else "a read is to try it first"
+    return f"{where} is down for everyone ({worked}); {again}"
+
+
+def down_tools(
+    ledger: Ledger, fallback_map: FallbackMap, available: Collection[str] | None
+) -> dict[str, Down]:
+    """Return the tools whose calls would not go through now, each with what is down."""
+    names = fallback_map.tools if available is None else available
+    found = ((n, ledger.closed_to(n, fallback_map.effect(n) or guess_effect(n))) for n in names)
+    return {name: down for name, down in found if down is not None}
+
+
+def down_lines(
+    ledger: Ledger,
+    fallback_map: FallbackMap,
+    conversation: str,
+    available: Collection[str] | None,
+) -> list[str]:
+    """Return a line for each tool that is down, with what can stand in for it in this conversation."""
+    if not ledger.any_down:
+        return []
+    tools = down_tools(ledger, fallback_map, available)
+    known = ledger.known(conversation) if tools else {}
+    return [
+        f"down: {down_text(down, tool, ledger.now())}{_instead(tool, down, fallback_map, known, tools, available)}"
+        for tool, down in list(tools.items())[:MAX_LINES]
+    ]
+
+
+def _instead(
+    tool: str,
+    down: Down,
+    fallback_map: FallbackMap,
+    known: Mapping[str, Any],
+    out: Collection[str],
+    available: Collection[str] | None,
+) -> str:
+    call = ToolCall(tool, effect=fallback_map.effect(tool) or Effect.READ)
+    for step in fallback_map.candidates(call, down.kind, known):
+        tools = step.via or (step.tool,)
+        if not any(name in out or (available is not None and name not in available) for name in tools):
+            return f". Instead, {instruction(step, call)}"
+    return ""
+
+
+def _span(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
