@@ -33,7 +33,6 @@ from btm.adapters.notes import Notes
 from btm.adapters.outline import asked_since_request, request
 from btm.adapters.place import LoopPosition
 from btm.adapters.wording import (
-    BRIDGE,
     disarmed,
     done_text,
     error_text,
@@ -132,6 +131,7 @@ class ChatLoop:
         if not self.memory.mode.advises:
             return made
         lines = self._notes.take_late(self.conversation)
+        lines += self.memory.notices(self.conversation, available=self.tools)
         if answered and self.budget is not None:
             spent = self.budget.spent_by(self._asked_before, self.memory.fallback_map.cost)
             lines.append(spent.line())
@@ -141,8 +141,7 @@ class ChatLoop:
         made = chat.with_rules(made)
         if not said:
             return made
-        between = [{"role": "assistant", "content": BRIDGE}] if self.bridge and answered else []
-        return [*made, *between, {"role": "user", "content": said}]
+        return chat.with_note(made, said, bridge=self.bridge)
 
     # -- the calls ----------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from btm.adapters.outline import OutlinedMessage, RequestedCall, gaps, strays
-from btm.adapters.wording import LOST, longer
+from btm.adapters.wording import BRIDGE, LOST, longer
 from btm.planning.context import STANDING_RULES
 
 
@@ -64,6 +64,20 @@ def with_rules(messages: Sequence[Any]) -> list[Any]:
         return made
     made[0] = {"role": field(made[0], "role"), "content": longer(content, STANDING_RULES)}
     return made
+
+
+def with_note(messages: Sequence[Any], said: str, *, bridge: bool) -> list[Any]:
+    """Return the messages with a note at their end, in the user's role.
+
+    After a user's message it is the end of that: some servers refuse two in a row. ``bridge`` puts an assistant's turn
+    between a tool's result and the note.
+    """
+    last = messages[-1] if messages else None
+    if last is not None and field(last, "role") == "user":
+        return [*messages[:-1], {"role": "user", "content": longer(field(last, "content") or "", said)}]
+    bridged = bridge and last is not None and field(last, "role") == "tool"
+    between = [{"role": "assistant", "content": BRIDGE}] if bridged else []
+    return [*messages, *between, {"role": "user", "content": said}]
 
 
 def result(call_id: Any, content: str) -> dict[str, Any]:

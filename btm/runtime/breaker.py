@@ -80,7 +80,9 @@ def chance_down(latest: Sequence[bool], below: float) -> float:
     most = max(weights, default=0.0)
     scaled = [2.718281828459045 ** (weight - most) for weight in weights]
     parts = betainc(alphas, betas, below)
-    return float(sum(w * part for w, part in zip(scaled, parts, strict=True)) / sum(scaled)) if scaled else 0.0
+    return (
+        float(sum(w * part for w, part in zip(scaled, parts, strict=True)) / sum(scaled)) if scaled else 0.0
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,11 +79,6 @@ class Database:
         self._pid = os.getpid()
         self._engine = self._connect()
 
-    @property
-    def shared(self) -> bool:
-        """Whether other processes can open it too."""
-        return not self._in_memory
-
     def _connect(self) -> Engine:
         if not self._is_sqlite:
             return _server_engine(self._url, self.name)

@@ -163,7 +163,7 @@ class SqlStore:
     @property
     def shared(self) -> bool:
         """Whether other processes can write here: not into a database in this process's memory."""
-        return self._database.shared
+        return not self._database.in_memory
 
     def recent_calls(self, since: float, now: float) -> tuple[RecentCall, ...]:
         """Return the calls that ended after ``since`` (epoch seconds), oldest first, the latest 2,000 at most."""

@@ -50,7 +50,7 @@ class Service:
             self.clock.sleep(30.0)
             raise TimeoutError("Read timed out. (read timeout=30)")
         self.clock.sleep(0.1)
-        return {"order_id": "O1"}
+        return {"status": "shipped"}
 
 
 class Agents:
@@ -249,8 +249,8 @@ def test_it_heals_within_one_probe() -> None:
     refused = agents.call()
     assert refused.refused
     agents.clock.sleep(31.0)
-    assert agents.call().result == {"order_id": "O1"}
-    assert agents.call().result == {"order_id": "O1"}
+    assert agents.call().result == {"status": "shipped"}
+    assert agents.call().result == {"status": "shipped"}
     assert [type(event) for event in agents.events] == [BreakerOpened, BreakerClosed]
     assert agents.events[0].what == "get_order"
 

@@ -129,7 +129,8 @@ def test_what_was_written_is_loaded(store: SqlStore) -> None:
     assert store.write([event(1, ok=False), event(2)]) == []
     snapshot = store.load(NOW)
     assert snapshot.evidence == ((RETRY, 1.0, 1.0),)
-    assert snapshot.recent_calls == (("get_order", NOW, False), ("get_order", NOW, True))
+    recent = [(call.tool, call.at, call.kind) for call in snapshot.recent_calls]
+    assert recent == [("get_order", NOW, ErrorKind.TIMEOUT), ("get_order", NOW, None)]
     assert snapshot.priors == Priors()
     assert len(snapshot.hash_key) == 16
     assert [row["call_id"] for row in store.log("calls")] == ["c1", "c2"]

@@ -53,7 +53,8 @@ class BTMMiddleware(AgentMiddleware[Any, Any, Any]):
     map. ``budget`` is told to the model before
     it is spent, and in guard and act mode kept. ``repair_history`` answers calls that a crash left without a result,
     in the request. ``rules`` off leaves the system message alone. ``bridge`` puts an assistant's turn between a tool's
-    result and the reminder, which Mistral's API asks for (None: where the model is one of theirs).
+    result and the reminder, which Mistral's API asks for (None: where the model is one of theirs). ``hide_open`` leaves
+    tools that are down for everyone out of the request, until they are to be tried again.
 
     Order: put it last (innermost) beside ``HumanInTheLoopMiddleware``, ``ToolCallLimitMiddleware``,
     ``ModelFallbackMiddleware`` and ``SummarizationMiddleware``; any order with those works. With
@@ -73,6 +74,7 @@ class BTMMiddleware(AgentMiddleware[Any, Any, Any]):
         raises: bool = False,
         rules: bool = True,
         bridge: bool | None = None,
+        hide_open: bool = False,
     ) -> None:
         super().__init__()
         self.tools = []
@@ -84,6 +86,7 @@ class BTMMiddleware(AgentMiddleware[Any, Any, Any]):
         self.raises = raises
         self.rules = rules
         self.bridge = bridge
+        self.hide_open = hide_open
         self.notes = Notes()
         self.tries = Tries()
         self.timeouts = Timeouts(memory.fallback_map, dict(timeouts or {}))

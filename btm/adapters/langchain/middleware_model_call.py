@@ -68,6 +68,9 @@ class ModelTurn:
             if middleware.rules:
                 system = middleware.with_rules(system)
             messages, system = self._told(messages, system)
+        tools = self._shown_tools()
+        if tools is not original.tools:
+            return original.override(messages=messages, system_message=system, tools=tools)
         if messages is original.messages:
             return original if system is original.system_message else original.override(system_message=system)
         return original.override(messages=messages, system_message=system)
@@ -77,11 +80,16 @@ class ModelTurn:
     ) -> tuple[list[AnyMessage], SystemMessage | None]:
         """Return the messages and the system message with the note, where there is something to say."""
         notes = self._middleware.notes
-        if notes.empty and self._middleware.budget is None:
+        notices = self._middleware.memory.notices(self._conversation, available=self._names)
+        if notes.empty and self._middleware.budget is None and not notices:
             return messages, system
         answered = transcript.last_answers(messages)
         found = [(i, context) for i in answered for context in notes.contexts(self._conversation, (i,))]
-        lines = [*notes.take_late(self._conversation), self._budget_line(messages) if answered else ""]
+        lines = [
+            *notes.take_late(self._conversation),
+            *notices,
+            self._budget_line(messages) if answered else "",
+        ]
         told = [context for _, context in found]
         if not told and not any(lines):
             return messages, system
@@ -103,6 +111,19 @@ class ModelTurn:
                 return messages, transcript.longer_system(
                     system, note(told, request, lines, budget=self._room)
                 )
+
+    @cached_property
+    def _names(self) -> list[str]:
+        """The agent's tools that go through btm. A provider's own tools are dictionaries, and run elsewhere."""
+        names = (getattr(tool, "name", None) for tool in self._original.tools)
+        return [name for name in names if isinstance(name, str) and self._middleware.covers(name)]
+
+    def _shown_tools(self) -> list[Any]:
+        """Return the request's tools without those that are down for everyone, unless none would be left."""
+        tools = self._original.tools
+        hidden = self._middleware.memory.down_tools(self._names) if self._middleware.hide_open else None
+        left = [t for t in tools if getattr(t, "name", None) not in hidden] if hidden else tools
+        return left or tools
 
     @property
     def _room(self) -> int:

@@ -96,7 +96,13 @@ def longer_system(system: SystemMessage | None, text: str) -> SystemMessage:
 
 
 def with_reminder(messages: Sequence[AnyMessage], text: str, *, bridge: bool) -> list[AnyMessage]:
-    """Return the messages with an ephemeral last one in the user's role, after an assistant's turn if need be."""
+    """Return the messages with an ephemeral last one in the user's role, after an assistant's turn if need be.
+
+    Where the user's own message is the last, the text stands at its end: some servers refuse two in a row.
+    """
+    last = messages[-1] if messages else None
+    if isinstance(last, HumanMessage):
+        return [*messages[:-1], last.model_copy(update={"content": longer(last.content, text)})]
     between: list[AnyMessage] = []
     if bridge and messages and isinstance(messages[-1], ToolMessage):
         between = [AIMessage(content=BRIDGE)]
