@@ -9,6 +9,7 @@ from rich.markup import escape
 
 from btm.cli.bars import ORDINALS, WIDTH, interval_bar
 from btm.cli.database import StoredEvidence, belief_row, trends_of
+from btm.cli.health import show_health
 from btm.cli.options import JSON, Number, action_option, database_option, kind_option
 from btm.cli.output import console, emit_json, fail
 from btm.errors import nearest
@@ -38,6 +39,11 @@ _ONE_BY_ONE = 1_000
     show_default=True,
     help="Rows for people; --json gives all.",
 )
+@click.option(
+    "--health",
+    is_flag=True,
+    help="Instead: how each tool did in the last 20 minutes, and what is down for everyone.",
+)
 @JSON
 def show(
     database: str,
@@ -46,6 +52,7 @@ def show(
     action: str | None,
     min_n: float,
     limit: int,
+    health: bool,
     as_json: bool,
 ) -> None:
     """Show, per tool and error, which recovery works how often.
@@ -54,6 +61,9 @@ def show(
     "worse" says that the later half of the attempts went clearly otherwise than the earlier half (at 95 %); only what
     a memory lived through has an order, not what was fitted from logs.
     """
+    if health:
+        show_health(database, tool, as_json=as_json)
+        return
     learned = StoredEvidence.read(database)
     everything = learned.beliefs()
     if tool is not None and everything:
