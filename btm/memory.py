@@ -29,7 +29,7 @@ from btm.runtime.breaker import Breaker
 from btm.runtime.call_handler import Recovery, pass_through
 from btm.runtime.drivers import AsyncInvoker, Handled, Invoker, Reply, Steps, adrive, drive
 from btm.runtime.evidence import BeliefFunction
-from btm.runtime.notices import down_lines, down_tools
+from btm.runtime.notices import down_tools
 from btm.runtime.options import MemoryOptions
 from btm.runtime.plain_functions import WrappedFunctions
 from btm.runtime.state import Ledger
@@ -465,7 +465,7 @@ class ToolMemory:
         if not is_active() or not self.mode.advises:
             return []
         name = self._names.conversation(conversation)
-        return safely(down_lines, self._ledger, self.fallback_map, name, available) or []
+        return safely(replace(self._recovery, available=available).notices, name) or []
 
     def down_tools(self, available: Collection[str] | None = None) -> frozenset[str]:
         """Return the tools that are down for everyone now; the one whose turn it is to be tried again is not among them."""

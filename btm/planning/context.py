@@ -16,7 +16,7 @@ import orjson
 
 from btm.fallback import Step
 from btm.learning.judging import IN_A_ROW
-from btm.model import Action, Attempt, ChoiceEnum, ErrorKind, ToolCall
+from btm.model import Action, Attempt, ChoiceEnum, Effect, ErrorKind, ToolCall
 from btm.planning.plan import Level, RecoveryContext, RecoveryPlan
 from btm.support.untrusted import bounded_json, cut, harmless, redact, text_of, tool_name
 
@@ -163,7 +163,8 @@ def instruction(step: Step, plan: RecoveryPlan) -> str:
             lacks = f"; it lacks {harmless(', '.join(step.lacks))}" if step.lacks else ""
             return f"switch to {name}{arguments}{fill}{lacks}"
         case Action.VERIFY:
-            return f"verify with {name}{arguments}{fill} whether {failed} went through"
+            about = f"what {failed} gave" if _of_read(step, plan) else f"whether {failed} went through"
+            return f"verify with {name}{arguments}{fill} {about}"
         case Action.ESCALATE:
             return f"escalate with {name}: nothing else is left to try"
         case Action.ABANDON:
@@ -215,6 +216,10 @@ def duration(seconds: float) -> str:
     if seconds < 90:
         return f"{math.ceil(seconds)} s"
     return f"{math.ceil(seconds / 60)} min" if seconds < 5400 else f"{math.ceil(seconds / 360) / 10:g} h"
+
+
+def _of_read(step: Step, plan: RecoveryPlan) -> bool:
+    return step.above is None and plan.call.effect is Effect.READ
 
 
 def call_text(call: ToolCall) -> str:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from btm.events import ActionTaken, Hooks
-from btm.fallback import FallbackMap
+from btm.fallback import FallbackMap, Step
 from btm.learning.tracker import Learned
 from btm.model import SUCCESS, Action, Effect, ErrorKind, Incident, Mode, Outcome, ToolCall
 from btm.planning.context import Format, call_text, render
@@ -30,9 +30,10 @@ from btm.runtime.breaker import Down
 from btm.runtime.cross_check import Check, SecondSources
 from btm.runtime.drivers import NOT_MADE, Handled, Invoke, Move, Reply, Request, Steps, Wait
 from btm.runtime.executor import Acting, Answer
-from btm.runtime.notices import down_text
+from btm.runtime.notices import check_lines, check_text, down_lines, down_text
 from btm.runtime.state import Ledger
 from btm.support.failsafe import carefully, safely
+from btm.support.untrusted import tool_name
 
 REFUSAL_S = 600.0
 """How long after the latest failure a repeat is refused, in seconds: a tool that is healthy again must be reachable.
@@ -95,10 +96,12 @@ class Recovery:
             return None
         down = safely(self.ledger.down, call)
         instead = yield from carefully("breaker", self._instead(call, down), None)
-        if instead is not None or not self.mode.acts:
+        if instead is not None:
             return instead
         checks = safely(self._sources.before, call)
-        incident = yield from carefully("cross-check", self._contradiction(checks), None)
+        if not self.mode.acts:
+            return safely(self._unchecked, call, checks) if checks else None
+        incident = yield from carefully("cross-check", self._contradiction(checks, call), None)
         return None if incident is None else self._held(call, incident)
 
     def _answered(
@@ -109,15 +112,19 @@ class Recovery:
             return replace(handled, context=safely(self._rendered, forbidden, [_TWICE]))
         if incident is not None:  # it checked a write, or stood in for a call, and that is still open
             return replace(handled, context=safely(self._latest_context, incident, _about(incident)))
+        wrong = safely(self._contradicted_by, handled)
+        if wrong is not None:
+            return replace(handled, context=safely(self._latest_context, wrong, _about(wrong)))
         if self.mode.acts:
             return (yield from carefully("cross-check", self._confirmed(handled), handled))
         return handled
 
     def _failed(self, handled: Handled, incident: Incident) -> Generator[Request, Reply | None, Handled]:
         """Return what comes of a failure: what act mode made of it, or a context."""
-        remarks: tuple[tuple[str, str], ...] = ()
+        behind = safely(self._sources.behind, handled.call, handled.outcome) or []
+        remarks = tuple(("check", check_text(check)) for check in behind)
         if self.mode.acts:
-            behind = safely(self._sources.behind, handled.call, handled.outcome)
+            remarks = ()
             wrong = yield from carefully("cross-check", self._contradiction(behind), None)
             if wrong is None:
                 handled = yield from carefully("recovery", self._acting.recover(handled, incident), handled)
@@ -221,13 +228,46 @@ class Recovery:
 
     # -- second sources ---------------------------------------------------------------------------------------------
 
-    def _contradiction(self, checks: list[Check] | None) -> Generator[Request, Reply | None, Incident | None]:
+    def _unchecked(self, call: ToolCall, checks: list[Check]) -> Handled | None:
+        """Refuse, once, a call that rests on reads which nobody has confirmed; the agent may check them, or insist."""
+        if not self.ledger.asked_to_confirm(call.conversation, [check.read.digest for check in checks]):
+            return None
+        first = checks[0]
+        outcome = Outcome(ErrorKind.PRECONDITION_FAILED, rule="unchecked")
+        step = Step(Action.VERIFY, first.other.tool, first.other.arguments)
+        plan = RecoveryPlan(first.other.call_id, first.read.call, outcome, (step,))
+        more = [("check", check_text(check)) for check in checks[1:]]
+        why = f"{tool_name(call.tool)} cannot be undone, and no second source has confirmed what it rests on"
+        again = f"{call_text(call)}; make it again after that"
+        context = self._rendered(plan, [*more, ("not run", again), ("why", why)])
+        return Handled(call, outcome, context=context, refused=True)
+
+    def _contradicted_by(self, handled: Handled) -> Incident | None:
+        """Hold what the agent read against earlier answers that it can confirm."""
+        for check in self._sources.made_by(handled.call):
+            incident = self._sources.contradiction(check, handled.result)
+            if incident is not None:
+                return incident
+        return None
+
+    def notices(self, conversation: str) -> list[str]:
+        """Return what the model should know before its next turn, a line each."""
+        lines = down_lines(self.ledger, self.fallback_map, conversation, self.available)
+        if self.mode.acts:
+            return lines
+        return lines + check_lines(self._sources, conversation, self.available)
+
+    def _contradiction(
+        self, checks: list[Check] | None, pending: ToolCall | None = None
+    ) -> Generator[Request, Reply | None, Incident | None]:
         """Ask second sources until one contradicts a read; return the incident that opens on that read."""
         for check in checks or ():
             learned, reply = yield from self._make(check.other)
             self.hooks.tell(ActionTaken("cross_check", check.read.call, check.other, learned.outcome))
             incident = (
-                safely(self._sources.contradiction, check, reply.result) if learned.outcome.ok else None
+                safely(self._sources.contradiction, check, reply.result, pending)
+                if learned.outcome.ok
+                else None
             )
             if incident is not None:
                 return incident
@@ -250,7 +290,8 @@ class Recovery:
 
     @cached_property
     def _sources(self) -> SecondSources:
-        return SecondSources(self.ledger, self.fallback_map, self.planner.policies, self.available)
+        worth = self.planner.settings.value_of_success
+        return SecondSources(self.ledger, self.fallback_map, self.planner.policies, worth, self.available)
 
     def _held(self, call: ToolCall, incident: Incident) -> Handled:
         """Hold a call back: it rests on a read that a second source contradicts."""

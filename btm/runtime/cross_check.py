@@ -2,7 +2,12 @@
 
 A plausible wrong answer looks like a success; only another tool can tell. Asking costs a call, so it is asked only when
 a policy requires it. The shipped ones do before a write that cannot be undone, when a call failed because of its
-arguments, which may have come from a wrong answer, and for every later answer of a tool that was found wrong.
+arguments, which may have come from a wrong answer, and for every later answer of a tool that was found wrong. And it is
+asked only while that is worth it: where second sources keep agreeing (see :mod:`btm.runtime.trust`), the chance that
+an answer is wrong times what a success is worth comes to less than a call. A policy that is enforced is always kept.
+
+Act mode asks by itself. In every other mode that advises it is the agent who asks: a call of its own that is the
+check of an earlier answer is held against it.
 """
 
 from __future__ import annotations
@@ -12,10 +17,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from btm.fallback import FallbackMap, Step
+from btm.fallback.values import fields_at
 from btm.model import SUCCESS, Action, Effect, ErrorKind, Incident, Outcome, ToolCall
+from btm.planning.plan import Level
 from btm.planning.policy import Policies, Situation
 from btm.runtime.state import Ledger
-from btm.runtime.unconfirmed_reads import SeenRead
+from btm.runtime.unconfirmed_reads import SeenRead, scalars_of
 
 MAX_CHECKS = 3
 """Reads that are cross-checked for one call, at most."""
@@ -34,11 +41,15 @@ _Offer = tuple[SeenRead, Step]
 
 @dataclass(frozen=True)
 class SecondSources:
-    """Finds checks and judges what they gave. ``available`` names the tools that there are (None: all)."""
+    """Finds checks and judges what they gave. ``available`` names the tools that there are (None: all).
+
+    ``worth`` is what a success is worth, in calls.
+    """
 
     ledger: Ledger
     fallback_map: FallbackMap
     policies: Policies
+    worth: float
     available: Collection[str] | None = None
 
     def before(self, call: ToolCall) -> list[Check]:
@@ -53,6 +64,24 @@ class SecondSources:
     def behind(self, call: ToolCall, outcome: Outcome) -> list[Check]:
         """Return what the policies want confirmed now that ``call`` failed."""
         return self._required(call, outcome, pending=False)
+
+    def made_by(self, call: ToolCall) -> list[Check]:
+        """Return the checks that a call of the agent's own is, whether or not it was meant so."""
+        reads = [
+            read for read in self.ledger.all_unconfirmed(call.conversation) if read.call.tool != call.tool
+        ]
+        return [
+            Check(read, call)
+            for read, offer in (self._usable(reads) if reads else ())
+            if offer.tool == call.tool
+            and all(call.arguments.get(name) == value for name, value in (offer.arguments or {}).items())
+        ]
+
+    def standing(self, conversation: str, tool: str) -> list[Check]:
+        """Return what the policies would want confirmed if a call of ``tool`` were made now, on whatever it rests."""
+        offers = self._usable(self.ledger.all_unconfirmed(conversation))
+        call = ToolCall(tool, {}, Effect.WRITE, conversation)
+        return self._wanted(call, SUCCESS, offers, pending=True)
 
     def _required(self, call: ToolCall, outcome: Outcome, *, pending: bool) -> list[Check]:
         offers = self._usable(self.ledger.unconfirmed_reads(call))
@@ -72,12 +101,18 @@ class SecondSources:
             unchecked=tuple(dict.fromkeys(read.call.tool for read, _ in offers)),
             pending=pending,
         )
-        if not any(verdict.require is Action.VERIFY for verdict in self.policies.judge(situation)):
+        required = [v for v in self.policies.judge(situation) if v.require is Action.VERIFY]
+        if not required:
             return []
+        if pending and not any(verdict.level is Level.ENFORCE for verdict in required):
+            offers = [offer for offer in offers if self._worth_asking(*offer)]
         return [
             Check(read, self._call(call, offer, number))
             for number, (read, offer) in enumerate(offers[:MAX_CHECKS], start=1)
         ]
+
+    def _worth_asking(self, read: SeenRead, offer: Step) -> bool:
+        return self.ledger.chance_wrong(read.call.tool) * self.worth > offer.cost
 
     def _usable(self, reads: Sequence[SeenRead]) -> list[_Offer]:
         """Return each read that another tool can confirm, with the call that does."""
@@ -97,15 +132,20 @@ class SecondSources:
             offer.tool, offer.arguments or {}, effect, call.conversation, f"{call.call_id}~check{number}"
         )
 
-    def contradiction(self, check: Check, result: Any) -> Incident | None:
+    def contradiction(self, check: Check, result: Any, pending: ToolCall | None = None) -> Incident | None:
         """Compare a read with what the second source gave; open an incident on the read if they disagree.
 
-        Either way both answers need no further confirmation: the question was asked.
+        Either way both answers need no further confirmation: the question was asked. Where a write is ``pending`` that
+        uses no value of the fields in question, nothing comes of it: it would do the same.
         """
         read, other = check.read, check.other
         self.ledger.confirm(read.call.conversation, read.digest, self.ledger.digest(other, result))
         fields = self.fallback_map.compare(read.call, read.result, result)
         if not fields:
+            self.ledger.agreed(read.call.tool)
+            return None
+        self.ledger.contradicted(read.call.tool)
+        if pending is not None and not _rests_on(pending, read, fields):
             return None
         named = ", ".join(fields)
         return self.ledger.suspect(
@@ -119,3 +159,15 @@ class SecondSources:
                 rule="cross_check",
             ),
         )
+
+
+def _rests_on(call: ToolCall, read: SeenRead, fields: Sequence[str]) -> bool:
+    """Whether a call's arguments hold a value that stands in one of the fields."""
+    used = {str(value) for value in scalars_of(call.arguments)}
+    return any(str(v) in used for f in fields for v in _flat(fields_at(read.result, f) or []))
+
+
+def _flat(value: Any) -> list[Any]:
+    if isinstance(value, list):
+        return [inner for item in value for inner in _flat(item)]
+    return [inner for item in value.values() for inner in _flat(item)] if isinstance(value, dict) else [value]

@@ -1,4 +1,7 @@
-"""What a model is told before its turn: tools that are down for everyone. One line each, in the request alone."""
+"""What a model is told before its turn, a line each, in the request alone.
+
+Tools that are down for everyone, and answers to be confirmed by a second source before what cannot be undone.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,9 @@ from typing import Any
 
 from btm.fallback import FallbackMap
 from btm.model import Effect, ToolCall
-from btm.planning.context import instruction
+from btm.planning.context import call_text, instruction
 from btm.runtime.breaker import Down
+from btm.runtime.cross_check import Check, SecondSources
 from btm.runtime.state import Ledger
 from btm.support.effects import guess_effect
 from btm.support.untrusted import tool_name
@@ -51,6 +55,32 @@ def down_lines(
         f"down: {down_text(down, tool, ledger.now())}{_instead(tool, down, fallback_map, known, tools, available)}"
         for tool, down in list(tools.items())[:MAX_LINES]
     ]
+
+
+def check_lines(sources: SecondSources, conversation: str, available: Collection[str] | None) -> list[str]:
+    """Return a line for each answer that a second source could confirm before what cannot be undone.
+
+    It is a ``check`` where answers of the tool turned out wrong before, which is to be made; else it is told.
+    """
+    fallback_map, ledger = sources.fallback_map, sources.ledger
+    final = [
+        name
+        for name in (fallback_map.tools if available is None else available)
+        if fallback_map.irreversible(name)
+    ]
+    checks = sources.standing(conversation, final[0]) if final else []
+    before = ", ".join(map(tool_name, final[:MAX_LINES]))
+    return [
+        f"check: before {before}, {check_text(check)}"
+        if ledger.suspected(check.read.call.tool)
+        else f"unconfirmed: before {before}, which cannot be undone, {check_text(check)}"
+        for check in checks
+    ]
+
+
+def check_text(check: Check) -> str:
+    """Return a check as an instruction: ``verify with list_orders {...} what get_order {...} gave``."""
+    return f"verify with {call_text(check.other)} what {call_text(check.read.call)} gave"
 
 
 def _instead(

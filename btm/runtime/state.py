@@ -25,6 +25,7 @@ from btm.runtime.health import Health
 from btm.runtime.known_values import Facts
 from btm.runtime.outcomes import outcome_of
 from btm.runtime.result_schemas import ResultSchemas
+from btm.runtime.trust import Trust
 from btm.runtime.unconfirmed_reads import Reads, SeenRead, behind
 from btm.store import CallEvent, Event, IncidentEvent, RecentCall, ShapeRow, Snapshot
 from btm.support.call_ids import NO_TURN, Turn
@@ -75,6 +76,7 @@ class Ledger:
         self._note_health(snapshot.recent_calls)
         self._conversations: OrderedDict[str, _ConversationState] = OrderedDict()
         self._finished = Finished()
+        self._trust = Trust()
         self._lock = threading.RLock()
         go_on_in_children(self)
 
@@ -279,6 +281,37 @@ class Ledger:
         """Note that these answers need no further second source."""
         with self._lock:
             self._conversation(conversation).reads.confirm(digests)
+
+    def asked_to_confirm(self, conversation: str, digests: Iterable[str]) -> bool:
+        """Note that the agent is asked to have these answers confirmed; return whether that is new of any."""
+        with self._lock:
+            return self._conversation(conversation).reads.ask(digests)
+
+    def all_unconfirmed(self, conversation: str) -> tuple[SeenRead, ...]:
+        """Return the reads of a conversation that no second source has confirmed, newest first."""
+        with self._lock:
+            known = self._conversations.get(conversation)
+            return known.reads.unconfirmed() if known is not None else ()
+
+    def agreed(self, tool: str) -> None:
+        """Note that a second source said the same as ``tool``."""
+        with self._lock:
+            self._trust.agreed(tool)
+
+    def contradicted(self, tool: str) -> None:
+        """Note that a second source said otherwise than ``tool``."""
+        with self._lock:
+            self._trust.contradicted(tool)
+
+    def chance_wrong(self, tool: str) -> float:
+        """Return the expected chance that an answer of ``tool`` is wrong."""
+        with self._lock:
+            return self._trust.chance_wrong(tool)
+
+    def suspected(self, tool: str) -> bool:
+        """Whether answers of ``tool`` (or of tools at large) turned out wrong more often than is usual."""
+        with self._lock:
+            return self._trust.suspected(tool)
 
     def digest(self, call: ToolCall, result: Any) -> str:
         """Return a name for one answer to one call."""

@@ -36,6 +36,7 @@ class Reads:
         self._seen: deque[SeenRead] = deque(maxlen=_MAX_READS)
         self._confirmed: set[str] = set()
         self._doubted: set[str] = set()
+        self._asked: set[str] = set()
 
     def keep(self, call: ToolCall, result: Any, digest: Callable[[ToolCall, Any], str]) -> None:
         """Take in an answer, named by ``digest``, unless it is too long. The oldest make room."""
@@ -59,6 +60,12 @@ class Reads:
     def confirm(self, digests: Iterable[str]) -> None:
         """Note that these answers need no further second source."""
         self._confirmed.update(digests)
+
+    def ask(self, digests: Iterable[str]) -> bool:
+        """Note that the agent was asked to have these answers confirmed; return whether that is new of any."""
+        new = set(digests) - self._asked
+        self._asked |= new
+        return bool(new)
 
     def doubt(self, tool: str) -> None:
         """Note that an answer of this tool was found wrong."""
@@ -92,11 +99,12 @@ def _size(value: Any) -> int:
 
 def behind(call: ToolCall, reads: Iterable[SeenRead]) -> tuple[SeenRead, ...]:
     """Return the reads whose values a call uses: they share an argument's value, or the read's result shows one."""
-    values = [text for v in _scalars(call.arguments) if len(text := text_of(v, MAX_TEXT)) > 1]
+    values = [text for v in scalars_of(call.arguments) if len(text := text_of(v, MAX_TEXT)) > 1]
     return tuple(read for read in reads if _shows(read, values))
 
 
-def _scalars(arguments: Mapping[str, Any]) -> Iterable[Any]:
+def scalars_of(arguments: Mapping[str, Any]) -> Iterable[Any]:
+    """Return the texts and numbers among arguments, those in lists too."""
     for value in arguments.values():
         if isinstance(value, list | tuple):
             yield from (v for v in value[:100] if isinstance(v, str | int | float))
