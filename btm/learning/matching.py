@@ -35,7 +35,7 @@ class Ticket(NamedTuple):
     """A call that has begun: its fingerprint, its place in the order, and the incidents open at that moment.
 
     ``sequence`` counts from 1 in its conversation; 0 is a replay of a call that was taken in before, and teaches nothing.
-    ``at`` is when it began, in epoch seconds.
+    ``at`` is when it began, in epoch seconds; ``order`` counts the calls begun in all conversations.
     """
 
     call: ToolCall
@@ -43,6 +43,7 @@ class Ticket(NamedTuple):
     sequence: int = 0
     eligible: frozenset[str] = frozenset()
     at: float = 0.0
+    order: int = 0
 
 
 @dataclass(slots=True)

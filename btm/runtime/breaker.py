@@ -103,6 +103,14 @@ class Down:
     is_group: bool = False
 
 
+class Began(NamedTuple):
+    """When a call began: the time, and how many calls of this process had begun with it (``by_now``: at its end)."""
+
+    at: float
+    order: int = 0
+    by_now: int = 0
+
+
 class CircuitChange(NamedTuple):
     """A circuit opened, or closed (``opened`` False)."""
 
@@ -140,6 +148,13 @@ class _Open:
 class _Circuit:
     latest: deque[_Seen] = field(default_factory=lambda: deque(maxlen=_WINDOW))
     open: _Open | None = None
+    failed: Began = field(default_factory=lambda: Began(float("-inf")))  # the latest that was counted
+
+    def beside(self, began: Began | None) -> bool:
+        """Whether a call began before the latest failure ended: calls that fail together are one piece of evidence."""
+        if began is None:
+            return False
+        return began.at < self.failed.at or 0 < began.order <= self.failed.by_now
 
 
 class Circuits:
@@ -158,7 +173,12 @@ class Circuits:
         self.any_open = False
 
     def record(
-        self, tool: str, kind: ErrorKind | None, at: float, effect: Effect | None = None
+        self,
+        tool: str,
+        kind: ErrorKind | None,
+        at: float,
+        effect: Effect | None = None,
+        began: Began | None = None,
     ) -> list[CircuitChange]:
         """Take in how a call of a tool ended; return the circuits that this opened or closed."""
         if effect is Effect.READ:
@@ -170,6 +190,10 @@ class Circuits:
         found: list[CircuitChange] = []
         for name in self._names(tool):
             circuit = self._circuits.setdefault(name, _Circuit())
+            if dead and circuit.open is None:
+                if circuit.beside(began):
+                    continue
+                circuit.failed = began._replace(at=at) if began is not None else Began(at)
             circuit.latest.append(_Seen(at, not dead, tool))
             if circuit.open is not None:
                 found += self._probed(name, circuit, circuit.open, kind if dead else None, at)

@@ -17,8 +17,9 @@ from btm.learning.posterior import BetaPosterior
 from btm.learning.tracker import ConversationTracker, Learned, Ticket
 from btm.model import Action, Attempt, Effect, ErrorKind, EvidenceKey, Incident, Outcome, ToolCall
 from btm.planning.options import MapRelations
-from btm.runtime.breaker import Breaker, Circuits, Down
+from btm.runtime.breaker import Began, Breaker, Circuits, Down
 from btm.runtime.deduplication import Finished
+from btm.runtime.done_writes import DoneWrites, undone_outcome
 from btm.runtime.drivers import Reply
 from btm.runtime.evidence import BeliefFunction, Credit
 from btm.runtime.health import Health
@@ -41,6 +42,7 @@ _ARGUMENTS_LIMIT = 4_000
 @dataclass(slots=True)
 class _ConversationState:
     tracker: ConversationTracker
+    done: DoneWrites
     facts: Facts = field(default_factory=Facts)
     reads: Reads = field(default_factory=Reads)
 
@@ -77,6 +79,7 @@ class Ledger:
         self._conversations: OrderedDict[str, _ConversationState] = OrderedDict()
         self._finished = Finished()
         self._trust = Trust()
+        self._begun = 0
         self._lock = threading.RLock()
         go_on_in_children(self)
 
@@ -100,7 +103,8 @@ class Ledger:
             conversation = self._conversation(call.conversation)
             if (call.conversation, call.call_id) in self._finished:
                 return Ticket(call, print_, at=now)
-            return conversation.tracker.begin(call, print_, now)
+            self._begun += 1
+            return conversation.tracker.begin(call, print_, now)._replace(order=self._begun)
 
     def finish(self, ticket: Ticket, reply: Reply) -> Learned:
         """Take in what came of a call: name it, give credit, note values, hand it to the writer."""
@@ -122,7 +126,8 @@ class Ledger:
             self._credit.give(learned.attempts, now)
             if outcome.kind is ErrorKind.FACTUAL_ERROR:
                 conversation.reads.doubt(call.tool)
-            self._note_ended(call.tool, outcome.kind, now, call.effect)
+            began = Began(ticket.at, ticket.order, self._begun)
+            self._note_ended(call.tool, outcome.kind, now, call.effect, began)
             shapes: tuple[ShapeRow, ...] = ()
             if outcome.ok:
                 if self._map.tools:
@@ -131,10 +136,31 @@ class Ledger:
                     shapes = self._shapes.learn(call.tool, reply.result)
             # Under the lock, so that events are written in the order in which they were learned.
             self._emit(self._event(ticket, learned, now, shapes))
+            if outcome.ok:
+                learned = self._held_against_writes(conversation, ticket, learned, now, reply.result)
             if learned.opened and learned.incident is not None:
                 self._hooks.post(IncidentOpened(learned.incident))
             self._post_closed(learned.closed)
             return learned
+
+    def _held_against_writes(
+        self, conversation: _ConversationState, ticket: Ticket, learned: Learned, now: float, result: Any
+    ) -> Learned:
+        """Keep a write that answered well; hold a read against those kept: one that was not done had failed after all."""
+        call = ticket.call
+        if call.effect is Effect.WRITE:
+            conversation.done.keep(call, now, learned.attempts)
+            return learned
+        write = conversation.done.undone(call, ticket.at, result)
+        if write is None:
+            return learned
+        self._credit.turn([attempt for attempt in write.attempts if attempt.success])
+        print_ = fingerprint(write.call.tool, write.call.arguments, self._key)
+        incident = conversation.tracker.suspect(write.call, print_, undone_outcome(write, call), now)
+        wrong = (write.call.conversation, write.call.call_id, incident.kind)
+        self._emit(IncidentEvent((incident,), wrong))
+        self._hooks.post(IncidentOpened(incident))
+        return learned if learned.incident is not None else learned._replace(incident=incident)
 
     def _note_values(self, conversation: _ConversationState, call: ToolCall, result: Any) -> None:
         """Note what a good result says: values for other calls, and what a second source could confirm."""
@@ -145,16 +171,16 @@ class Ledger:
         if entry is not None and entry.cross_check is not None:
             conversation.reads.keep(call, result, self.digest)
 
-    def _note_ended(self, tool: str, kind: ErrorKind | None, at: float, effect: Effect) -> None:
+    def _note_ended(self, tool: str, kind: ErrorKind | None, at: float, effect: Effect, began: Began) -> None:
         """Note how a call ended, for the health of its tool."""
         self._health.record(tool, kind is None, at)
         if self._circuits is not None:
-            for change in self._circuits.record(tool, kind, at, effect):
+            for change in self._circuits.record(tool, kind, at, effect, began):
                 self._hooks.post(change.event())
 
     def _note_health(self, calls: Iterable[RecentCall]) -> None:
         for call in calls:
-            self._note_ended(call.tool, call.kind, call.at, call.effect)
+            self._note_ended(call.tool, call.kind, call.at, call.effect, Began(call.began_at))
 
     def _event(self, ticket: Ticket, learned: Learned, now: float, shapes: tuple[ShapeRow, ...]) -> CallEvent:
         failed = (learned.incident,) if learned.incident is not None and not learned.outcome.ok else ()
@@ -205,7 +231,8 @@ class Ledger:
     def _conversation(self, name: str) -> _ConversationState:
         found = self._conversations.get(name)
         if found is None:
-            found = self._conversations[name] = _ConversationState(ConversationTracker(name, self._relations))
+            tracker = ConversationTracker(name, self._relations)
+            found = self._conversations[name] = _ConversationState(tracker, DoneWrites(self._map))
             if len(self._conversations) > MAX_CONVERSATIONS:
                 oldest, _ = next(iter(self._conversations.items()))
                 self.end(oldest)

@@ -42,9 +42,13 @@ class CallEvent(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class IncidentEvent:
-    """Incidents that opened or ended without a call: a conversation is over, or a second source contradicts a read."""
+    """Incidents that opened or ended without a call: a conversation is over, or a second source contradicts a read.
+
+    ``found_wrong`` names, by conversation and id, a call that had seemed to succeed, with how it had failed.
+    """
 
     incidents: tuple[Incident, ...]
+    found_wrong: tuple[str, str, ErrorKind] | None = None
 
 
 Event = CallEvent | IncidentEvent
@@ -59,6 +63,7 @@ class RecentCall(NamedTuple):
     effect: Effect
     conversation: str
     call_id: str
+    began_at: float
 
 
 @dataclass(frozen=True, slots=True)

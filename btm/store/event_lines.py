@@ -30,7 +30,8 @@ def from_line(line: bytes) -> Event:
     found = json.loads(line)
     incidents = tuple(map(_incident_of, found["incidents"]))
     if "call" not in found:
-        return IncidentEvent(incidents)
+        wrong = found.get("found_wrong")
+        return IncidentEvent(incidents, (wrong[0], wrong[1], ErrorKind(wrong[2])) if wrong else None)
     outcome = found["outcome"]
     kind = None if outcome["kind"] is None else ErrorKind(outcome["kind"])
     return CallEvent(
@@ -49,7 +50,7 @@ def from_line(line: bytes) -> Event:
 def _plain(event: Event) -> dict[str, Any]:
     incidents = [_incident(incident) for incident in event.incidents]
     if isinstance(event, IncidentEvent):
-        return {"incidents": incidents}
+        return {"incidents": incidents, "found_wrong": event.found_wrong}
     outcome = event.outcome
     return {
         "call": _call(event.call),

@@ -38,7 +38,7 @@ def shapes(connection: Connection) -> list[ShapeRow]:
 def recent_calls(connection: Connection, since: float, until: float) -> tuple[RecentCall, ...]:
     """Return the calls that ended in a span of time, oldest first, the latest 2,000 at most."""
     c = t.calls.c
-    recent = select(c.tool, c.ended_at, c.kind, c.effect, c.conversation, c.call_id)
+    recent = select(c.tool, c.ended_at, c.kind, c.effect, c.conversation, c.call_id, c.started_at)
     recent = recent.where(c.ended_at >= since, c.ended_at <= until).order_by(c.ended_at.desc())
     rows = connection.execute(recent.limit(_MOST_RECENT)).all()
     return tuple(
@@ -49,6 +49,7 @@ def recent_calls(connection: Connection, since: float, until: float) -> tuple[Re
             effect=Effect(r.effect),
             conversation=r.conversation,
             call_id=r.call_id,
+            began_at=float(r.started_at),
         )
         for r in reversed(rows)
     )

@@ -201,6 +201,9 @@ class SqlStore:
             additions.put_incidents(connection, (i for e in kept for i in e.incidents))
             additions.add_shapes(connection, (row for e in fresh.values() for row in e.shapes))
             additions.add_lessons(connection, fresh.values())
+            for event in events:
+                if isinstance(event, IncidentEvent) and event.found_wrong is not None:
+                    self._report(connection, *event.found_wrong)
         return duplicates
 
     def add_learned(
@@ -259,23 +262,26 @@ class SqlStore:
 
     def report(self, conversation: str, call_id: str, kind: ErrorKind) -> Reported:
         """Turn a call that had seemed to succeed into a failure of this kind, and move its evidence."""
+        with self._transaction() as connection:
+            return self._report(connection, conversation, call_id, kind)
+
+    def _report(self, connection: Connection, conversation: str, call_id: str, kind: ErrorKind) -> Reported:
         conversation, call_id = name(conversation), name(call_id)
         same_call = (t.calls.c.conversation == conversation) & (t.calls.c.call_id == call_id)
         same_attempt = (t.attempts.c.conversation == conversation) & (t.attempts.c.call_id == call_id)
-        with self._transaction() as connection:
-            found = connection.execute(
-                update(t.calls)
-                .where(same_call, t.calls.c.kind.is_(None))
-                .values(kind=kind, silent=True, reported=True)
-            )
-            rows = connection.execute(select(t.attempts).where(same_attempt, t.attempts.c.success)).all()
-            if not found.rowcount or not rows:
-                return Reported(found=bool(found.rowcount))
-            connection.execute(update(t.attempts).where(same_attempt).values(success=False, failed_as=kind))
-            decay = meta.current_decay(connection, self._asked.landmark)
-            moved = tuple(attempt(row) for row in rows)
-            weights = ((a.key, decay.weight(a.at)) for a in moved)
-            additions.add_evidence(connection, sums((key, -weight, weight) for key, weight in weights))
+        found = connection.execute(
+            update(t.calls)
+            .where(same_call, t.calls.c.kind.is_(None))
+            .values(kind=kind, silent=True, reported=True)
+        )
+        rows = connection.execute(select(t.attempts).where(same_attempt, t.attempts.c.success)).all()
+        if not found.rowcount or not rows:
+            return Reported(found=bool(found.rowcount))
+        connection.execute(update(t.attempts).where(same_attempt).values(success=False, failed_as=kind))
+        decay = meta.current_decay(connection, self._asked.landmark)
+        moved = tuple(attempt(row) for row in rows)
+        weights = ((a.key, decay.weight(a.at)) for a in moved)
+        additions.add_evidence(connection, sums((key, -weight, weight) for key, weight in weights))
         return Reported(moved, found=True)
 
     # -- plumbing -----------------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import random
 import subprocess
 import sys
@@ -297,3 +298,23 @@ def test_a_second_process_learns_of_it_while_it_runs(tmp_path: Path, monkeypatch
             time.sleep(0.05)
         handled = memory.call(ToolCall("get_order", {"n": 99}, conversation="mine"), lambda *_: {"ok": True})
         assert handled.refused
+
+
+async def test_calls_that_fail_together_are_one_piece_of_evidence() -> None:
+    clock = ManualClock()
+    memory = ToolMemory.open(fallback_map=MAP, mode="guard", clock=clock)
+    failing = [True]
+
+    async def tool(*_: Any) -> str:
+        await asyncio.sleep(0)
+        if failing[0]:
+            raise ConnectionError("429 Too Many Requests")
+        return "fine"
+
+    async def burst() -> list[Handled]:
+        calls = [ToolCall("get_order", {"n": n}, READ, f"c{n}") for n in range(60)]
+        return await asyncio.gather(*(memory.acall(c, tool) for c in calls))
+
+    await burst()
+    failing[0] = False
+    assert not any(handled.refused for handled in await burst())

@@ -134,12 +134,80 @@ def test_a_call_that_failed_over_its_arguments_sends_us_back_to_where_they_came_
     ]
 
 
-def test_without_act_mode_nobody_asks_a_second_source() -> None:
+def test_guard_refuses_an_unchecked_write_once_and_names_the_check() -> None:
     memory = ToolMemory.open(fallback_map=MAP, mode="guard", clock=lambda: 1_000.0)
+    shop = Shop(total=99, listed=99)
+    call(memory, shop, "get_order", order_id="O1", user_id="u1")
+    refused = call(memory, shop, "refund", order_id="O1", amount=99)
+    assert refused.refused
+    assert refused.context is not None
+    lines = refused.context.text.splitlines()
+    assert lines[1] == 'next: verify with list_orders {"user_id":"u1"} what get_order gave'
+    assert 'not run: refund {"order_id":"O1","amount":99}; make it again after that' in lines
+    assert call(memory, shop, "refund", order_id="O1", amount=99).result == {"refunded": 99}  # it insists
+
+
+def test_after_the_check_the_write_goes_through_and_a_contradiction_is_told() -> None:
+    for listed, refunds in ((99, [99]), (10, [])):
+        memory = ToolMemory.open(fallback_map=MAP, mode="guard", clock=lambda: 1_000.0)
+        shop = Shop(total=99, listed=listed)
+        call(memory, shop, "get_order", order_id="O1", user_id="u1")
+        call(memory, shop, "refund", order_id="O1", amount=99)
+        checked = call(memory, shop, "list_orders", user_id="u1")
+        if listed == 99:
+            assert checked.context is None
+            call(memory, shop, "refund", order_id="O1", amount=99)
+        else:
+            assert checked.context is not None
+            assert 'about: get_order {"order_id":"O1","user_id":"u1"}' in checked.context.text
+        assert shop.refunds == refunds
+
+
+def test_advise_names_the_check_before_the_models_turn_and_observe_says_nothing() -> None:
+    memory = ToolMemory.open(fallback_map=MAP, mode="advise", clock=lambda: 1_000.0)
     shop = Shop(total=99)
     call(memory, shop, "get_order", order_id="O1", user_id="u1")
-    call(memory, shop, "refund", order_id="O1", amount=99)
-    assert shop.calls == ["get_order", "refund"]
+    (line,) = memory.notices("c")
+    assert line == (
+        "unconfirmed: before refund, which cannot be undone, "
+        'verify with list_orders {"user_id":"u1"} what get_order {"order_id":"O1","user_id":"u1"} gave'
+    )
+    assert memory.notices("c", available=["get_order", "list_orders"]) == []  # nothing that cannot be undone
+    assert not call(memory, shop, "refund", order_id="O1", amount=99).refused
+    silent = ToolMemory.open(fallback_map=MAP, mode="observe", clock=lambda: 1_000.0)
+    call(silent, shop, "get_order", order_id="O1", user_id="u1")
+    assert silent.notices("c") == []
+
+
+def test_a_tool_that_was_found_wrong_is_to_be_checked() -> None:
+    memory = ToolMemory.open(fallback_map=MAP, mode="advise", clock=lambda: 1_000.0)
+    shop = Shop(total=99, listed=10)
+    for _ in range(2):
+        call(memory, shop, "get_order", order_id="O1", user_id="u1")
+        notices = memory.notices("c")
+        call(memory, shop, "list_orders", user_id="u1")
+        memory.end("c")
+    assert notices[0].startswith("check: before refund, verify with list_orders")
+
+
+def test_asking_ceases_where_second_sources_keep_agreeing(memory: ToolMemory) -> None:
+    shop = Shop()
+    asked = []
+    for number in range(40):
+        before = shop.calls.count("list_orders")
+        for tool, arguments in (("get_order", {"user_id": "u1"}), ("refund", {"amount": 10})):
+            made = ToolCall(tool, {"order_id": "O1", **arguments}, memory.effect_of(tool), f"c{number}")
+            memory.call(made, shop)
+        asked.append(shop.calls.count("list_orders") - before)
+    assert asked[0] == 1
+    assert sum(asked) < 15
+    assert asked[-1] == 0
+
+
+def test_doubt_about_a_field_that_the_write_does_not_use_holds_nothing(memory: ToolMemory) -> None:
+    shop = Shop(total=99, listed=10)
+    call(memory, shop, "get_order", order_id="O1", user_id="u1")
+    assert call(memory, shop, "refund", order_id="O1", amount=5).result == {"refunded": 5}
 
 
 def test_a_tool_that_was_wrong_once_is_checked_at_every_answer_from_then_on(memory: ToolMemory) -> None:
