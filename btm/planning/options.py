@@ -128,8 +128,8 @@ def options_for(
 
     ``known`` are values seen in the conversation, by field name. ``available`` names the tools that the agent has;
     None means that every tool of the map is there. ``worked`` names the tools that stood in for the failed one before:
-    where the map has no substitute for it, they are hints. ``down`` tells of a tool with an effect whether it works for nobody
-    now: it is no substitute then.
+    where the map has no substitute for it, they are hints. ``down`` tells of a tool with an effect whether it works for
+    nobody now: it is no substitute then.
     """
     call = incident.call
     # A search that finds nothing, whatever it is asked, is taken to be down.

@@ -9,8 +9,9 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from btm.fallback import FallbackMap
-from btm.model import Effect, ToolCall
+from btm.model import Effect, Outcome, ToolCall
 from btm.planning.context import call_text, instruction
+from btm.planning.plan import RecoveryPlan
 from btm.runtime.breaker import Down
 from btm.runtime.cross_check import Check, SecondSources
 from btm.runtime.state import Ledger
@@ -95,7 +96,8 @@ def _instead(
     for step in fallback_map.candidates(call, down.kind, known):
         tools = step.via or (step.tool,)
         if not any(name in out or (available is not None and name not in available) for name in tools):
-            return f". Instead, {instruction(step, call)}"
+            plan = RecoveryPlan("", call, Outcome(down.kind), (step,))
+            return f". Instead, {instruction(step, plan)}"
     return ""
 
 

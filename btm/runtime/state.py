@@ -127,7 +127,7 @@ class Ledger:
             if outcome.kind is ErrorKind.FACTUAL_ERROR:
                 conversation.reads.doubt(call.tool)
             began = Began(ticket.at, ticket.order, self._begun)
-            self._note_ended(call.tool, outcome.kind, now, call.effect, began)
+            self._note_ended(call, outcome.kind, now, began)
             shapes: tuple[ShapeRow, ...] = ()
             if outcome.ok:
                 if self._map.tools:
@@ -171,16 +171,18 @@ class Ledger:
         if entry is not None and entry.cross_check is not None:
             conversation.reads.keep(call, result, self.digest)
 
-    def _note_ended(self, tool: str, kind: ErrorKind | None, at: float, effect: Effect, began: Began) -> None:
+    def _note_ended(self, call: ToolCall, kind: ErrorKind | None, at: float, began: Began) -> None:
         """Note how a call ended, for the health of its tool."""
-        self._health.record(tool, kind is None, at)
-        if self._circuits is not None:
-            for change in self._circuits.record(tool, kind, at, effect, began):
-                self._hooks.post(change.event())
+        self._health.record(call.tool, kind is None, at)
+        if self._circuits is None or self._map.general(call):
+            return  # a command or a page that failed says nothing about the next one
+        for change in self._circuits.record(call.tool, kind, at, call.effect, began):
+            self._hooks.post(change.event())
 
     def _note_health(self, calls: Iterable[RecentCall]) -> None:
         for call in calls:
-            self._note_ended(call.tool, call.kind, call.at, call.effect, Began(call.began_at))
+            made = ToolCall(call.tool, effect=call.effect)
+            self._note_ended(made, call.kind, call.at, Began(call.began_at))
 
     def _event(self, ticket: Ticket, learned: Learned, now: float, shapes: tuple[ShapeRow, ...]) -> CallEvent:
         failed = (learned.incident,) if learned.incident is not None and not learned.outcome.ok else ()
