@@ -16,8 +16,8 @@ import orjson
 
 from btm.fallback import Step
 from btm.learning.judging import IN_A_ROW
-from btm.model import Action, Attempt, ChoiceEnum, Effect, ErrorKind, ToolCall
-from btm.planning.plan import Level, RecoveryContext, RecoveryPlan
+from btm.model import Action, Attempt, ChoiceEnum, ErrorKind, ToolCall
+from btm.planning.plan import UNCHECKED, Level, RecoveryContext, RecoveryPlan
 from btm.support.untrusted import bounded_json, cut, harmless, redact, text_of, tool_name
 
 DEFAULT_BUDGET = 300
@@ -219,7 +219,7 @@ def duration(seconds: float) -> str:
 
 
 def _of_read(step: Step, plan: RecoveryPlan) -> bool:
-    return step.above is None and plan.call.effect is Effect.READ
+    return step.above is None and plan.outcome.rule == UNCHECKED
 
 
 def call_text(call: ToolCall) -> str:

@@ -9,6 +9,9 @@ from enum import StrEnum
 from btm.fallback import Step
 from btm.model import Action, Attempt, Outcome, ToolCall
 
+UNCHECKED = "unchecked"
+"""The rule of an outcome of a write that was held back because nobody has confirmed what it rests on."""
+
 
 class Level(StrEnum):
     """How hard a policy is: advice is said, an enforced rule is also kept by guard and act mode."""

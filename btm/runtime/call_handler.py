@@ -24,7 +24,7 @@ from btm.learning.tracker import Learned
 from btm.model import SUCCESS, Action, Effect, ErrorKind, Incident, Mode, Outcome, ToolCall
 from btm.planning.context import Format, call_text, render
 from btm.planning.options import options_for
-from btm.planning.plan import Level, RecoveryContext, RecoveryPlan
+from btm.planning.plan import UNCHECKED, Level, RecoveryContext, RecoveryPlan
 from btm.planning.planner import Options, Planner
 from btm.runtime.breaker import Down
 from btm.runtime.cross_check import Check, SecondSources
@@ -233,7 +233,7 @@ class Recovery:
         if not self.ledger.asked_to_confirm(call.conversation, [check.read.digest for check in checks]):
             return None
         first = checks[0]
-        outcome = Outcome(ErrorKind.PRECONDITION_FAILED, rule="unchecked")
+        outcome = Outcome(ErrorKind.PRECONDITION_FAILED, rule=UNCHECKED)
         step = Step(Action.VERIFY, first.other.tool, first.other.arguments)
         plan = RecoveryPlan(first.other.call_id, first.read.call, outcome, (step,))
         more = [("check", check_text(check)) for check in checks[1:]]
