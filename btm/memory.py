@@ -31,7 +31,7 @@ from btm.runtime.drivers import AsyncInvoker, Handled, Invoker, Reply, Steps, ad
 from btm.runtime.evidence import BeliefFunction
 from btm.runtime.notices import down_tools
 from btm.runtime.options import MemoryOptions
-from btm.runtime.plain_functions import WrappedFunctions
+from btm.runtime.plain_functions import OnFailure, WrappedFunctions
 from btm.runtime.state import Ledger
 from btm.store import CallEvent, SharedCalls, Store, meta
 from btm.store.sql import SqlStore
@@ -244,6 +244,11 @@ class ToolMemory:
             store.close()
             raise
 
+    @classmethod
+    async def aopen(cls, path: str | Path | None = None, **options: Any) -> Self:
+        """Open as :meth:`open` does, with its options, without holding up the event loop; close with :meth:`aclose`."""
+        return await asyncio.to_thread(partial(cls.open, path, **options))
+
     # -- calls ------------------------------------------------------------------------------------------------------
 
     def call(
@@ -338,6 +343,7 @@ class ToolMemory:
         name: str | None = ...,
         effect: Effect | str | None = ...,
         timeout_s: float | None = ...,
+        on_failure: OnFailure | str = ...,
     ) -> Callable[P, R]: ...
     @overload
     def wrap(
@@ -347,6 +353,7 @@ class ToolMemory:
         name: str | None = ...,
         effect: Effect | str | None = ...,
         timeout_s: float | None = ...,
+        on_failure: OnFailure | str = ...,
     ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
     def wrap(
         self,
@@ -355,6 +362,7 @@ class ToolMemory:
         name: str | None = None,
         effect: Effect | str | None = None,
         timeout_s: float | None = None,
+        on_failure: OnFailure | str = OnFailure.RAISE,
     ) -> Callable[..., Any]:
         """Return ``function`` with every call made through btm; sync or async, called with any arguments.
 
@@ -364,6 +372,10 @@ class ToolMemory:
         0 or infinity: none. Functions of one ``name`` (default: their own) are one tool, so name them apart. What is
         yet to run when it is returned, as generators are, is handed over as it is and teaches nothing.
 
+        ``on_failure="return"`` is for frameworks whose models only see what a tool returns, and whose runs an exception
+        ends: a call that failed (or was refused) returns its error and the context as a text. Where btm has no context
+        (observe mode) it raises all the same.
+
         As a decorator it takes options or none: ``@memory.wrap`` and ``@memory.wrap(name="search")``.
 
         Raises TypeError for what cannot be called and for a LangChain tool (``wrap_tools`` of
@@ -371,7 +383,13 @@ class ToolMemory:
         no time limit.
         """
         stated = Effect(effect) if effect is not None else None
-        wrap = partial(self._functions.wrap, name=name, effect=stated, timeout_s=timeout_s)
+        wrap = partial(
+            self._functions.wrap,
+            name=name,
+            effect=stated,
+            timeout_s=timeout_s,
+            on_failure=OnFailure(on_failure),
+        )
         return wrap if function is None else wrap(function)
 
     # -- conversations ----------------------------------------------------------------------------------------------
@@ -487,6 +505,18 @@ class ToolMemory:
             self._watch.close()
         self._writer.close()
         self._store.close()
+
+    async def aclose(self) -> None:
+        """Close as :meth:`close` does, without holding up the event loop."""
+        await asyncio.to_thread(self.close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
 
     def __enter__(self) -> Self:
         return self

@@ -35,7 +35,6 @@ from btm.adapters.place import LoopPosition
 from btm.adapters.wording import (
     disarmed,
     done_text,
-    error_text,
     late_text,
     note,
     refusal_text,
@@ -45,6 +44,7 @@ from btm.adapters.wording import (
 from btm.memory import ToolMemory
 from btm.model import ToolCall
 from btm.planning.context import STANDING_RULES, estimate_tokens
+from btm.planning.failure_text import error_text
 from btm.runtime.drivers import Handled, Reply
 from btm.runtime.timeouts import Limits, Timeouts, in_own_thread
 from btm.support.call_ids import Turn

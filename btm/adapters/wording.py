@@ -6,7 +6,6 @@ then with what to do now, see :func:`closing`. ``btm placement`` measures on any
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -15,21 +14,17 @@ import orjson
 from btm.classify.reading import attribute
 from btm.model import Action, ChoiceEnum
 from btm.planning.context import DEFAULT_BUDGET, call_text, estimate_tokens, instruction, quoted, within
+from btm.planning.failure_text import without_tags
 from btm.planning.plan import RecoveryContext
 from btm.runtime.drivers import Handled
-from btm.support.readable import shown
 from btm.support.untrusted import bounded_json, cut, harmless, text_of, tool_name
 
 MAX_CONTEXTS = 4
 """Recovery contexts in one note, at most: of more parallel failures the first are told."""
 
 _REQUEST_LIMIT = 240
-_ERROR_LIMIT = 4_000
-_PAGE_LIMIT = 8_000
 _SAY_LIMIT = 600
 _RESULT_LIMIT = 1_000_000
-
-_OUR_TAG = re.compile(r"<(?=\s*/?\s*recovery\b)", re.IGNORECASE)
 
 _CALL = 'Make the call that stands after "next:" above now.'
 _CALLS = 'Make the calls that stand after "next:" above now, in this order.'
@@ -144,17 +139,6 @@ def closing(contexts: Sequence[RecoveryContext], request: str) -> str:
     return f"The request is still: {asked}\n\n{last}" if asked else last
 
 
-def error_text(error: Exception, sent: Mapping[str, Any] | None = None) -> str:
-    """Return what the model reads when a tool raised: the exception's type and text, cut, without tags of ours.
-
-    A page is told by what it shows. ``sent`` are the call's arguments: a path that the agent itself named stays.
-    """
-    known = " ".join(text_of(value, 500) for value in [*(sent or {}).values()][:20])
-    said = shown(text_of(error, _PAGE_LIMIT), known)
-    text = f"{type(error).__name__}: {said}".rstrip(": ")
-    return cut(str(disarmed(text)), _ERROR_LIMIT)
-
-
 def result_text(value: Any) -> str:
     """Return a tool's result as text for a model: a text as it is, anything else as JSON."""
     if isinstance(value, str):
@@ -182,7 +166,7 @@ def _mcp_texts(value: Any) -> list[str] | None:
 def disarmed(content: Any) -> Any:
     """Return a tool's own content without tags of ours: what we write or add to may hold nothing that passes for a note."""
     if isinstance(content, str):
-        return _OUR_TAG.sub(r"\\u003c", content)
+        return without_tags(content)
     if isinstance(content, list):
         return [_disarmed_block(block) for block in content]
     return content

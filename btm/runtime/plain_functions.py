@@ -17,7 +17,8 @@ from types import AsyncGeneratorType, CoroutineType, GeneratorType, MethodType
 from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
 from btm.fallback import FallbackMap
-from btm.model import Effect, ToolCall
+from btm.model import ChoiceEnum, Effect, ToolCall
+from btm.planning.failure_text import error_text
 from btm.runtime.drivers import AsyncInvoker, Handled, Invoker
 from btm.runtime.timeouts import Limits, Timeouts, in_own_thread, log_late
 from btm.support.failsafe import safely
@@ -29,6 +30,13 @@ R = TypeVar("R")
 
 _log = logging.getLogger("btm")
 _LANGCHAIN_TOOL = ("langchain_core.tools.base", "BaseTool")
+
+
+class OnFailure(ChoiceEnum):
+    """What a wrapped function does when its call failed: raise, or return the error with the context as a text."""
+
+    RAISE = "raise"
+    RETURN = "return"
 
 
 class Caller(Protocol):
@@ -54,6 +62,7 @@ class _WrappedFunction:
     function: Callable[..., Any]
     effect: Effect | None
     timeouts: Timeouts
+    on_failure: OnFailure = OnFailure.RAISE
 
     @functools.cached_property
     def may_await(self) -> bool:
@@ -86,7 +95,13 @@ class WrappedFunctions:
         """The tools that can stand in for one that returns."""
 
     def wrap(
-        self, function: Callable[P, R], *, name: str | None, effect: Effect | None, timeout_s: float | None
+        self,
+        function: Callable[P, R],
+        *,
+        name: str | None,
+        effect: Effect | None,
+        timeout_s: float | None,
+        on_failure: OnFailure = OnFailure.RAISE,
     ) -> Callable[P, R]:
         """Return ``function`` with every call made through the memory; a generator function as it is.
 
@@ -94,7 +109,9 @@ class WrappedFunctions:
         """
         given: Any = function
         if isinstance(given, staticmethod | classmethod):
-            inner = self.wrap(given.__func__, name=name, effect=effect, timeout_s=timeout_s)
+            inner = self.wrap(
+                given.__func__, name=name, effect=effect, timeout_s=timeout_s, on_failure=on_failure
+            )
             return cast(Callable[P, R], type(given)(inner))
         if _is_langchain_tool(given):
             raise TypeError(
@@ -104,9 +121,8 @@ class WrappedFunctions:
         if not callable(given):
             raise TypeError(f"only what can be called can be wrapped, not {type(given).__name__}")
         tool = name or name_of(given)
-        entry = _WrappedFunction(
-            tool, given, effect, Timeouts(self._map, {} if timeout_s is None else {tool: timeout_s})
-        )
+        limits = Timeouts(self._map, {} if timeout_s is None else {tool: timeout_s})
+        entry = _WrappedFunction(tool, given, effect, limits, on_failure)
         if is_generator(given):
             return function
         self._register(entry)
@@ -168,7 +184,7 @@ class _Calls:
         beside_loop = self._own.may_await and _running_loop() is not None
         invoke = self._invoke if beside_loop else self._limits.over(self._invoke)
         try:
-            return _unwrap_with_note(self._memory.call(call, invoke, available=self._functions.present_sync))
+            return self._given(self._memory.call(call, invoke, available=self._functions.present_sync))
         except _HandedOver as handed:
             result = handed.result
         if type(result) is CoroutineType:
@@ -191,6 +207,16 @@ class _Calls:
         finally:
             for left in given:  # the call was refused, or cancelled before it began
                 _drop(left)
+        return self._given(handled)
+
+    def _given(self, handled: Handled) -> Any:
+        """Return or raise what the caller gets."""
+        context = handled.context
+        if context is not None and self._own.on_failure is OnFailure.RETURN:
+            if handled.error is not None:
+                return f"{error_text(handled.error, handled.call.arguments)}\n\n{context.text}"
+            if handled.refused:
+                return context.text
         return _unwrap_with_note(handled)
 
     def _call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> ToolCall:

@@ -18,13 +18,13 @@ from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import SecretStr
 
 from btm.adapters.langchain import transcript
-from btm.adapters.wording import error_text
 from btm.errors import EvaluationError, MissingExtraError
 from btm.lab.chat.arms import CONTROLS, placement_of
 from btm.lab.chat.request import Server
 from btm.lab.chat.tasks import ChatTask
 from btm.lab.environment import ToolSpec
 from btm.memory import ToolMemory
+from btm.planning.failure_text import error_text
 from btm.support.untrusted import cut, text_of
 
 try:
