@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 from types import NoneType, TracebackType
 from typing import Any, Literal, ParamSpec, Self, TypeVar, overload
@@ -245,9 +245,10 @@ class ToolMemory:
             raise
 
     @classmethod
-    async def aopen(cls, path: str | Path | None = None, **options: Any) -> Self:
+    @wraps(open.__func__, assigned=())  # type: ignore[attr-defined]  # noqa: A003 - the method above
+    async def aopen(cls, *args: Any, **options: Any) -> Self:
         """Open as :meth:`open` does, with its options, without holding up the event loop; close with :meth:`aclose`."""
-        return await asyncio.to_thread(partial(cls.open, path, **options))
+        return await asyncio.to_thread(partial(cls.open, *args, **options))
 
     # -- calls ------------------------------------------------------------------------------------------------------
 
@@ -343,7 +344,7 @@ class ToolMemory:
         name: str | None = ...,
         effect: Effect | str | None = ...,
         timeout_s: float | None = ...,
-        on_failure: OnFailure | str = ...,
+        on_failure: str = ...,
     ) -> Callable[P, R]: ...
     @overload
     def wrap(
@@ -353,7 +354,7 @@ class ToolMemory:
         name: str | None = ...,
         effect: Effect | str | None = ...,
         timeout_s: float | None = ...,
-        on_failure: OnFailure | str = ...,
+        on_failure: str = ...,
     ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
     def wrap(
         self,
@@ -362,7 +363,7 @@ class ToolMemory:
         name: str | None = None,
         effect: Effect | str | None = None,
         timeout_s: float | None = None,
-        on_failure: OnFailure | str = OnFailure.RAISE,
+        on_failure: str = "raise",
     ) -> Callable[..., Any]:
         """Return ``function`` with every call made through btm; sync or async, called with any arguments.
 
