@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 import secrets
 import time
@@ -20,6 +21,7 @@ from btm.events import ContextGiven, Hook, Hooks, MemoryEvent, log_actions
 from btm.fallback import FallbackMap
 from btm.learning.matching import Ticket
 from btm.learning.posterior import BetaPosterior, flat, pooled, unlearned
+from btm.maps.belonging import knows_none
 from btm.model import BeliefModel, Effect, ErrorKind, EvidenceKey, Family, Incident, Mode, Outcome, ToolCall
 from btm.planning.context import DEFAULT_BUDGET, Format, render
 from btm.planning.plan import RecoveryContext
@@ -50,6 +52,8 @@ _BELIEF_MODELS: Mapping[BeliefModel, BeliefFunction] = {
     BeliefModel.FLAT: flat,
     BeliefModel.NONE: unlearned,
 }
+
+_log = logging.getLogger("btm")
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -113,6 +117,7 @@ class ToolMemory:
             hooks=self._hooks,
         )
         self._narrowed: Recovery | None = None
+        self._foreign = False
 
     @classmethod
     def open(
@@ -320,11 +325,19 @@ class ToolMemory:
             known = self._narrowed
             if known is None or known.available is not available:
                 known = self._narrowed = replace(recovery, available=available)
+                safely(self._say_if_foreign, available)
             recovery = known
         whole = self._names.complete(call)
         named, print_ = self._told_apart(call, whole, turn)
         steps = recovery.handle(named, print_)
         return steps if named is whole else _as_asked(steps, whole)
+
+    def _say_if_foreign(self, available: Collection[str]) -> None:
+        """Say, once, that the map knows none of the agent's tools: it is probably that of another agent."""
+        doubt = "" if self._foreign else knows_none(self.fallback_map, available)
+        if doubt:
+            self._foreign = True
+            _log.warning("%s", doubt)
 
     def _told_apart(self, call: ToolCall, whole: ToolCall, turn: Turn) -> tuple[ToolCall, str]:
         """Return a call under a name of its own, and its fingerprint; those that came without an id have a name."""

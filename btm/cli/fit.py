@@ -13,6 +13,7 @@ from btm.cli.fit_report import document, show
 from btm.cli.logs import reading
 from btm.cli.options import FORMAT, JSON, LOGS, STRICT, Number, database_option, map_option
 from btm.cli.output import FOUND, check_writable, emit_json, fail
+from btm.fallback import FallbackMap
 from btm.learning.posterior import Evidence
 from btm.learning.priors import fit_priors
 from btm.logs.attempts_table import AttemptsFile
@@ -95,10 +96,11 @@ def fit(
             _write(store, done, before)
     finally:
         store.close()
+    fallback_map = FallbackMap.load(map_name) if map_name else FallbackMap.empty()
     if as_json:
-        emit_json(document(done))
+        emit_json(document(done, fallback_map))
     else:
-        show(done, None if dry_run else database, details=dry_run)
+        show(done, None if dry_run else database, fallback_map, details=dry_run)
     if done.lost:
         raise SystemExit(FOUND)
 

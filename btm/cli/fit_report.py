@@ -10,8 +10,10 @@ from rich.table import Table
 
 from btm.cli.logs import print_skipped, skipped_rows
 from btm.cli.output import console, counted, listed, paragraph, table
+from btm.fallback import FallbackMap
 from btm.logs.findings import findings
 from btm.logs.fit import Fit
+from btm.maps.belonging import doubts
 from btm.model import ErrorKind
 
 _SHOWN = 12
@@ -20,7 +22,7 @@ _TOOLS = 40
 _BESIDE_KINDS = 50  # columns for a tool's name and the numbers
 
 
-def document(done: Fit) -> dict[str, Any]:
+def document(done: Fit, fallback_map: FallbackMap) -> dict[str, Any]:
     """Return a fit in the form of ``btm fit --json``."""
     by_tool = _errors_by_tool(done)
     return {
@@ -46,6 +48,7 @@ def document(done: Fit) -> dict[str, Any]:
         },
         "skipped": skipped_rows(done.skipped),
         "skipped_count": done.skipped_count,
+        "map_doubts": list(doubts(fallback_map, done.tools, done.tool_errors)),
         "findings": [
             {"tool": f.tool, "kind": f.kind, "text": f.text, "n": f.n} for f in findings(done.tried)
         ],
@@ -59,10 +62,12 @@ def _errors_by_tool(done: Fit) -> dict[str, dict[ErrorKind, int]]:
     return found
 
 
-def show(done: Fit, database: str | None, *, details: bool) -> None:
+def show(done: Fit, database: str | None, fallback_map: FallbackMap, *, details: bool) -> None:
     """Print a fit for people; ``database`` is where it was written, ``details`` adds the counts a tool and action."""
     out = console()
     _print_counts(done, out)
+    for doubt in doubts(fallback_map, done.tools, done.tool_errors):
+        paragraph(out, doubt, first="warning: ", rest="  ")
     if len(done.formats) > 1:
         out.print()
         out.print(_formats(done))

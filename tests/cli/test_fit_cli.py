@@ -21,6 +21,7 @@ from btm import ToolMemory
 from btm.cli.fit_report import document
 from btm.cli.main import cli, main
 from btm.errors import TraceError
+from btm.fallback import FallbackMap
 from btm.logs.findings import findings
 from btm.logs.fit import Fit
 from btm.model import Action, ErrorKind, EvidenceKey, ToolCall
@@ -348,5 +349,5 @@ def test_many_tools_are_counted_in_one_go() -> None:
     for number in range(3):
         done.tools[f"tool_{number}"] = 2
         done.tool_errors[f"tool_{number}", ErrorKind.TIMEOUT] = number
-    shown = document(done)["tools"]
+    shown = document(done, FallbackMap.empty())["tools"]
     assert shown["tool_2"] == {"calls": 2, "errors": {"timeout": 2}}
