@@ -94,7 +94,7 @@ def opened(value: Any) -> Answer:
     """Take an answer out of what it is wrapped in: ``{"type": "error-text", "value": ...}``, ``{"content", "isError"}``."""
     if type(value) is str and '"exit_code"' in value:
         value = parsed_json(value)
-    if type(value) is list and len(value) == 1 and type(value[0]) is dict:
+    if type(value) is list and value and type(value[0]) is dict:
         if value[0].keys() == {"json"}:
             return value[0]["json"], None, None
         inside = next(
@@ -102,6 +102,8 @@ def opened(value: Any) -> Answer:
         )
         if inside is not None:  # [{"functionResponse": {...}}]
             return answer_of(fields(inside[1]), RESULT)
+        if all(type(part) is dict and type(part.get("value")) is str for part in value):
+            return "\n".join(part["value"] for part in value), None, None
     if type(value) is not dict:
         return value, None, None
     found = fields(value)

@@ -7,6 +7,8 @@ nothing new. A chain of the Responses API (``previous_response_id``) is put toge
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -15,16 +17,19 @@ import orjson
 from btm.logs.chat import MALFORMED, read_messages, reason
 from btm.logs.conversation import NO_RESULT, Conversation, Entry, Passed, Skipped
 from btm.logs.finding import Found, conversations_in
-from btm.logs.layout import layout_of
+from btm.logs.layout import SHARED_IDS, layout_of
+from btm.logs.parts import is_message
 from btm.logs.records import Log, digest_of
-from btm.logs.sample import Sample
+from btm.logs.sample import Sample, Shape
 from btm.logs.scanner import Path
 from btm.logs.turns import Turns
 from btm.support.untrusted import canonical
 
-SNAPSHOT = -1
+SNAPSHOT, LONE = -1, -2
 """What the entries of this module begin with, where those of ``btm.logs.loose`` have the number of their kind."""
 
+_PLAINEST = "openai_chat"
+_NUMBER = re.compile(r"(\d+)")
 _DUMP = orjson.OPT_NON_STR_KEYS
 
 
@@ -89,6 +94,41 @@ def _session(owner: Mapping[str, Any]) -> str:
     return ""
 
 
+def is_lone(sample: Sample) -> bool:
+    """Whether a log is one message and nothing else, of a conversation that is kept as a folder of them."""
+    one = len(sample.records) == 1 and sample.shape is not Shape.ARRAY
+    return one and is_message(sample.records[0])
+
+
+def lone(log: Log, name: str) -> Iterator[Entry | Skipped]:
+    """Read such a log: its conversation is what it names itself, else the folder that it lies in."""
+    for record in log.records():
+        if isinstance(record, Skipped):
+            yield record
+            continue
+        session = next((str(record.value[key]) for key in SHARED_IDS if record.value.get(key)), "")
+        entry = [LONE, record.place, digest_of(record.raw), log.name, name, record.value, session]
+        folder = log.name.rpartition("/")[0]
+        yield Entry("", session or folder, orjson.dumps(entry, option=_DUMP, default=str))
+
+
+def gathered(entries: list[list[Any]]) -> Iterator[Conversation]:
+    """Make a conversation of messages that lie in a file each, in the order of the files' names."""
+    ordered = sorted(
+        entries, key=lambda entry: [int(n) if n.isdigit() else n for n in _NUMBER.split(entry[3])]
+    )
+    digest = digest_of("".join(entry[2] for entry in ordered).encode())
+    conversation_id = ordered[0][6] or digest
+    turns = Turns(conversation_id, None, digest[:8])
+    read_messages(turns, [entry[5] for entry in ordered])
+    names = Counter(entry[4] for entry in ordered).most_common()
+    name = next((name for name, _ in names if name != _PLAINEST), _PLAINEST)
+    batches = turns.batches()
+    yield Conversation(
+        conversation_id, ordered[0][1], batches, None, None, digest, name, turns.task, turns.orphans
+    )
+
+
 class _Trail(Turns):
     """Turns that remember in which order everything was said, called and answered."""
 
@@ -146,7 +186,7 @@ def joined(entries: list[list[Any]], name: str) -> Iterator[Conversation]:
         kept.append((place, turns, entry, session))
     names: set[str] = set()
     for _, turns, (_, place, _, _, _, _, start, reward, _), session in sorted(kept, key=lambda one: one[0]):
-        digest = digest_of(orjson.dumps(turns.trail, option=_DUMP, default=str))
+        digest = digest_of(orjson.dumps([name, turns.trail], option=_DUMP, default=str))
         conversation_id = session if session and session not in names else digest
         names.add(conversation_id)
         yield Conversation(

@@ -15,7 +15,7 @@ from btm.logs.chat import MALFORMED, reason
 from btm.logs.conversation import NO_RESULT, Conversation, Entry, Item, Passed, Skipped
 from btm.logs.eventlog import outcome_from, reported
 from btm.logs.groups import Groups
-from btm.logs.joining import SNAPSHOT, joined
+from btm.logs.joining import LONE, SNAPSHOT, gathered, joined
 from btm.logs.records import Log, Record, digest_of
 from btm.logs.scanner import Path
 from btm.logs.turns import Turns, answer
@@ -133,6 +133,8 @@ def put_in_order(
         try:
             if loaded[0][0] == SNAPSHOT:
                 yield from joined(loaded, name)
+            elif loaded[0][0] == LONE:
+                yield from gathered(loaded)
             else:
                 yield _conversation(key, loaded, name)
         except MALFORMED as error:

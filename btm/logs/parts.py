@@ -90,7 +90,7 @@ def unwrapped(message: Any) -> tuple[Any, float | None]:
             return {"role": str(path[-1]), **(kwargs if isinstance(kwargs, dict) else {})}, at
         if steps.is_step(found):
             break
-        inner = next((v for name in ENVELOPES if isinstance(v := found.get(name), dict) and v), None)
+        inner = next((v for name in ENVELOPES if isinstance(v := _plain(found.get(name)), dict) and v), None)
         if type(said_in := found.get("content")) is dict and "parts" in said_in:  # Google's
             inner = said_in
         if "qualifiedname" in found and type(event := found.get("value")) is dict:  # LlamaIndex's events
@@ -102,6 +102,11 @@ def unwrapped(message: Any) -> tuple[Any, float | None]:
             carried["role"] = who
         message = {**inner, **carried}
     return message, at
+
+
+def _plain(value: Any) -> Any:
+    """Return what a text that holds a JSON object says, or the value as it is."""
+    return parsed_json(value) if type(value) is str and value.startswith('{"') else value
 
 
 def said(found: Mapping[str, Any]) -> bool:

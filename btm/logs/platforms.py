@@ -60,6 +60,7 @@ _INSIDE = frozenset(
     )
 )
 _CHILDREN = (
+    "content",
     "observations",
     "spans",
     "children",

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from btm.logs.conversation import Skipped
-from btm.logs.lenient import loads
+from btm.logs.lenient import after_prefix, loads
 from btm.logs.sample import Sample, Shape
 from btm.logs.scanner import LIMIT, Broken, Path, Scanner
 from btm.logs.source import ByteStream
@@ -122,7 +122,7 @@ def parsed(name: str, pieces: Iterable[Piece | Skipped]) -> Iterator[Record | Sk
             if not raw or raw.isspace():
                 continue
             try:
-                value = loads(raw)
+                value = loads(after_prefix(raw))
             except ValueError as error:
                 yield Skipped(name, line, f"not JSON: {error}")
                 continue

@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from btm.logs.lenient import loads
+from btm.logs.lenient import after_prefix, loads
 from btm.logs.scanner import Element, Scanner
 from btm.logs.source import ByteStream
 
@@ -130,7 +130,8 @@ def _container(line: bytes) -> Any:
     try:
         value = orjson.loads(line)
     except ValueError:
-        if line.strip()[:1] not in (b"{", b"["):
+        line = after_prefix(line.strip())
+        if line[:1] not in (b"{", b"["):
             return None
         try:
             value = loads(line)

@@ -75,7 +75,18 @@ CONTAINERS = (
 )
 """Where a message keeps its parts, in the order in which they are to be read."""
 
-ENVELOPES = ("message", "payload", "data", "item", "llmmessage", "event", "msg", "update", "body")
+ENVELOPES = (
+    "message",
+    "payload",
+    "data",
+    "item",
+    "llmmessage",
+    "event",
+    "msg",
+    "update",
+    "body",
+    "messagedata",
+)
 """Under what a line of a transcript wraps its message."""
 
 PASSED_OVER = frozenset(("eventmsg", "toolcallsummarymessage", "compacted"))

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from log_samples import read, write
-from product_samples import CALLS, PRODUCTS
+from product_samples import CALLS, PRODUCTS, mcp_proxy
 from shared_data import shared
 
+from btm.cli.main import cli
 from btm.fallback import FallbackMap
 from btm.logs.listening import Listener
 from btm.model import ErrorKind
@@ -27,7 +31,7 @@ FORMATS = (
 )
 
 
-def told(path: Path) -> tuple[int, int, dict[str, int]]:
+def told_in(path: Path) -> tuple[int, int, dict[str, int]]:
     conversations, skipped = read(path)
     assert skipped == []
     errors: dict[str, int] = {}
@@ -44,7 +48,7 @@ def told(path: Path) -> tuple[int, int, dict[str, int]]:
 @pytest.mark.parametrize(("content", "name"), PRODUCTS.values(), ids=PRODUCTS)
 def test_every_products_log_tells_the_same_story(content: Any, name: str, tmp_path: Path) -> None:
     path = write(tmp_path / "log", content)
-    assert told(path) == STORY
+    assert told_in(path) == STORY
     (conversation,) = read(path)[0]
     assert conversation.format == name
     assert [(c.call.tool, dict(c.call.arguments)) for c in conversation.calls] == story(conversation)
@@ -62,8 +66,93 @@ def story(conversation: Any) -> list[tuple[str, dict[str, Any]]]:
 @pytest.mark.parametrize("name", sorted(p.name for p in FORMATS.iterdir()) if FORMATS else [])
 def test_a_sample_of_another_product_tells_what_it_is_told_to(name: str) -> None:
     assert FORMATS is not None
-    assert told(FORMATS / name) == TOLD.get(name, STORY)
+    assert told_in(FORMATS / name) == TOLD.get(name, STORY)
 
 
 def test_kinds_are_those_that_btm_knows() -> None:
     assert {kind for _, _, errors in TOLD.values() for kind in errors} <= set(map(str, ErrorKind))
+
+
+def test_forty_formats_mixed_and_packed_are_fitted_in_one_command(tmp_path: Path) -> None:
+    for number, (content, _) in enumerate(PRODUCTS.values()):
+        write(tmp_path / f"log{number}.gz", content if isinstance(content, str) else json.dumps(content))
+    done = CliRunner().invoke(cli, ["fit", str(tmp_path), "--dry-run"], catch_exceptions=False)
+    assert done.exit_code == 0
+    rows = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines() if len(line.split()) == 4}
+    told = Counter(name for _, name in PRODUCTS.values())
+    # Traces of one id are one conversation, in whichever file they lie; what is equal to the byte counts once.
+    assert {name for name in told if name in rows} == set(told)
+    assert rows["gemini_cli"] == ["1", "3", "2"]
+    assert rows["vercel_ai"] == ["3", "9", "6"]
+
+
+def test_a_folder_of_messages_is_a_conversation(tmp_path: Path) -> None:
+    folder = tmp_path / "session"
+    folder.mkdir()
+    messages: list[Any] = [{"role": "user", "content": [{"text": "where is o1?"}]}]
+    for own, tool, given, said, failed in CALLS:
+        use = {"toolUseId": own, "name": tool, "input": given}
+        result = {"toolUseId": own, "content": [{"text": said}], "status": "error" if failed else "success"}
+        messages += [
+            {"role": "assistant", "content": [{"toolUse": use}]},
+            {"role": "user", "content": [{"toolResult": result}]},
+        ]
+    for number, message in enumerate([*messages, *[{"role": "user", "content": [{"text": "thanks"}]}] * 5]):
+        write(
+            folder / f"message_{number}.json",
+            json.dumps({"message": message, "message_id": number}, indent=1),
+        )
+    assert told_in(folder) == STORY
+    assert read(folder)[0][0].format == "bedrock"
+
+
+def test_a_logger_may_put_its_own_words_before_each_line(tmp_path: Path) -> None:
+    log = "".join(
+        f"2026-11-20T10:00:00Z [shop] [info] Message: {line}\n" for line in mcp_proxy().splitlines()
+    )
+    assert told_in(write(tmp_path / "mcp.log", log)) == STORY
+
+
+@pytest.mark.parametrize(
+    "flag",
+    [
+        {"is_error": True},
+        {"isError": True},
+        {"status": "error"},
+        {"error": {"message": "no"}},
+        {"error": "no"},
+        {"success": False},
+        {"tool_call_error": True},
+        {"additional_kwargs": {"is_error": True}},
+    ],
+    ids=str,
+)
+def test_a_flag_on_a_message_of_role_tool_is_believed(flag: dict[str, Any], tmp_path: Path) -> None:
+    call = {"id": "c", "function": {"name": "f", "arguments": "{}"}}
+    answer = {"role": "tool", "tool_call_id": "c", "content": "that did not go", **flag}
+    log = write(tmp_path / "log", [{"role": "assistant", "tool_calls": [call]}, answer])
+    assert [c.is_error for c in read(log)[0][0].calls] == [True]
+    plain = {"role": "tool", "tool_call_id": "c", "content": "that went", "status": "success", "error": None}
+    log = write(tmp_path / "log", [{"role": "assistant", "tool_calls": [call]}, plain])
+    assert [c.is_error for c in read(log)[0][0].calls] == [None]
+
+
+@pytest.mark.parametrize("kind", ["llm", "chain"])
+def test_runs_that_hold_the_whole_conversation_are_laid_into_each_other(kind: str, tmp_path: Path) -> None:
+    messages: list[Any] = [{"type": "human", "content": "where is o1?"}]
+    runs = []
+    for own, tool, given, said, failed in [*CALLS, ("", "", {}, "", False)]:
+        call = {
+            "type": "ai",
+            "content": "",
+            "tool_calls": [{"name": tool, "args": given, "id": own}] if own else [],
+        }
+        before = list(messages)
+        messages.append(call)
+        made = {"generations": [[{"message": call}]]} if kind == "llm" else {"messages": list(messages)}
+        asked = [before] if kind == "llm" else messages[:1]
+        runs.append({"id": f"r{len(runs)}", "trace_id": f"t{len(runs)}", "run_type": kind, "name": "x",
+                     "inputs": {"messages": asked}, "outputs": made})  # fmt: skip
+        status = "error" if failed else "success"
+        messages.append({"type": "tool", "content": said, "tool_call_id": own, "status": status})
+    assert told_in(write(tmp_path / "log", runs[::-1])) == STORY

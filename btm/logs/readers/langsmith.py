@@ -6,6 +6,7 @@ way; then ``outputs.output`` is a tool message whose ``status`` is "error", or a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -20,6 +21,7 @@ from btm.logs.values import arguments_of, error_name, is_control_flow, printed_a
 NAME = "langsmith"
 LOOKS_FOR = "runs with a `run_type` and a `trace_id`"
 
+_TOOL_RUN = re.compile(rb'"run_type"\s*:\s*"tool"')
 _KEYS = frozenset({"trace_id", "dotted_order", "parent_run_id", "child_runs", "session_id", "inputs"})
 
 
@@ -37,7 +39,7 @@ def apart(sample: Sample) -> None:
 def read(log: Log) -> Iterator[Entry | Skipped | Passed]:
     """Read the traces as conversations."""
     path = ("runs",) if "runs" in log.sample.keys else ()
-    if log.sample.records and b'"tool"' not in log.sample.head and joining.are_snapshots(log.sample):
+    if log.sample.records and not _TOOL_RUN.search(log.sample.head) and joining.are_snapshots(log.sample):
         return joining.snapshots(log, NAME, path)
     return loose.entries(log, NAME, parse, path)
 

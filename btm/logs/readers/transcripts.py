@@ -42,6 +42,8 @@ class Transcript(NamedTuple):
 
     def read(self, log: Log) -> Iterator[Item]:
         """Read the log's conversations."""
+        if joining.is_lone(log.sample):
+            return joining.lone(log, self.NAME)
         if joining.are_snapshots(log.sample):
             return joining.snapshots(log, self.NAME)
         return conversations(log, self.NAME, self.apart(log.sample) or ())
