@@ -406,6 +406,10 @@ class ToolMemory:
         )
         return wrap if function is None else wrap(function)
 
+    def withdraw(self, call: ToolCall) -> None:
+        """Take back a call that a person refused: the recovery it belongs to is over, and nothing is learned from it."""
+        safely(self._ledger.withdraw, self._names.complete(call))
+
     # -- conversations ----------------------------------------------------------------------------------------------
 
     @contextmanager

@@ -169,6 +169,14 @@ class ConversationTracker:
                 closed += self._close(next(iter(self._open.values())), IncidentState.ABANDONED, at)
         return Learned(outcome, tuple(attempts), own.incident, opened, tuple(closed))
 
+    def withdraw(self, call: ToolCall, fingerprint: str, at: float) -> tuple[Incident, ...]:
+        """Give up what a call was to recover: a person refused it. Nothing was tried, and nothing is learned."""
+        ticket = Ticket(call, fingerprint, self._sequence + 1, frozenset(self._open))
+        found = closest(ticket, False, self._open, self._relations)
+        if found is None:
+            return ()
+        return tuple(self._close(found[0], IncidentState.ABANDONED, at))
+
     def end(self, at: float) -> tuple[Incident, ...]:
         """Close what is still open as abandoned: the conversation is over."""
         closed: list[Incident] = []

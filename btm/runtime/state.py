@@ -293,6 +293,16 @@ class Ledger:
             print_ = fingerprint(call.tool, call.arguments, self._key)
             return conversation.tracker.would_answer(call, print_)
 
+    def withdraw(self, call: ToolCall) -> None:
+        """Give up what a call was to recover: a person refused it."""
+        print_ = fingerprint(call.tool, call.arguments, self._key)
+        with self._lock:
+            conversation = self._conversations.get(call.conversation)
+            closed = conversation.tracker.withdraw(call, print_, self._clock()) if conversation else ()
+            if closed:
+                self._emit(IncidentEvent(closed))
+                self._post_closed(closed)
+
     # -- second sources ---------------------------------------------------------------------------------------------
 
     def unconfirmed_reads(self, call: ToolCall) -> tuple[SeenRead, ...]:

@@ -27,6 +27,14 @@ class PassedOn(BaseException):
         self.error = error
 
 
+class RefusedByPerson(BaseException):
+    """Carries the answer for a call that a person refused past btm's core: no tool was run, and it teaches nothing."""
+
+    def __init__(self, answer: Any) -> None:
+        super().__init__()
+        self.answer = answer
+
+
 def tools_own(error: Exception, tool: str, call_id: str | None) -> Exception | None:
     """Return the tool's own exception behind ``error``: itself, one that it was raised from, or None if there is none.
 

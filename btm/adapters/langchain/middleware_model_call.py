@@ -56,6 +56,9 @@ class ModelTurn:
         if middleware.repair_history:
             messages = transcript.repaired(messages)
         system = original.system_message
+        for tool, arguments in transcript.refused_by_person(messages):
+            call = ToolCall(tool, arguments, middleware.effect(tool), self._conversation)
+            middleware.memory.withdraw(call)
         if middleware.memory.mode.advises:
             messages = transcript.disarmed(messages)
             if middleware.rules:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
 
-from btm.adapters.langchain.exception_origin import PassedOn, tools_own
+from btm.adapters.langchain.exception_origin import PassedOn, RefusedByPerson, tools_own
 from btm.adapters.langchain.injection import require_sync
-from btm.adapters.langchain.results import Address
+from btm.adapters.langchain.results import Address, is_refused_by_person
 from btm.adapters.langchain.run_context import conversation_of, task_of
 from btm.adapters.langchain.sync_in_thread import detached
 from btm.adapters.langchain.tool_call import KitCall
@@ -76,7 +76,7 @@ class ToolStep(KitCall):
             except Exception as error:  # noqa: BLE001 - it is raised below, or passed on
                 failure = self._failure(error, tool)
             else:
-                return self.exchange.show(raw)
+                return self._shown(raw, tool)
             raise failure
 
         return self.make(invoke, self.tools)
@@ -97,7 +97,7 @@ class ToolStep(KitCall):
             except Exception as error:  # noqa: BLE001 - it is raised below, or passed on
                 failure = self._failure(error, tool)
             else:
-                return self.exchange.show(raw)
+                return self._shown(raw, tool)
             raise failure
 
         return await self.amake(invoke, self.tools)
@@ -111,6 +111,11 @@ class ToolStep(KitCall):
         other = self.request.tool_call.copy()
         other["name"], other["args"] = tool, dict(arguments)
         return self.request.override(tool_call=other, tool=self.tools[tool])
+
+    def _shown(self, raw: Any, tool: str) -> Any:
+        if is_refused_by_person(raw, tool):
+            raise RefusedByPerson(raw)
+        return self.exchange.show(raw)
 
     def _failure(self, error: Exception, tool: str) -> Exception:
         """Return the tool's own exception behind what came out of the middleware inside; pass on what is none."""

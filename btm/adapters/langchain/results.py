@@ -57,6 +57,13 @@ def _messages(result: Any) -> Iterator[Any]:
                 yield from pair[1] if isinstance(pair[1], list) else (pair[1],)
 
 
+def is_refused_by_person(message: Any, tool: str) -> bool:
+    """Whether a message is what ``HumanInTheLoopMiddleware`` answers for a call that a person rejected."""
+    if not isinstance(message, ToolMessage) or message.status != "error":
+        return False
+    return message.text.startswith(f"User rejected the tool call for `{tool}`")
+
+
 def is_command(value: Any) -> bool:
     """Whether this is a LangGraph ``Command``, told by its shape: langgraph need not be installed."""
     return type(value).__name__ == "Command" and hasattr(value, "update") and hasattr(value, "goto")

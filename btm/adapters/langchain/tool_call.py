@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from btm.adapters.langchain.exception_origin import PassedOn
+from btm.adapters.langchain.exception_origin import PassedOn, RefusedByPerson
 from btm.adapters.langchain.results import Address, Exchange, answer, view
 from btm.adapters.langchain.run_context import enter, leave
 from btm.adapters.notes import Notes
@@ -54,6 +54,9 @@ class KitCall:
         try:
             limited = self._limits.over(invoke) if kit.timeouts.any else invoke
             handled = kit.memory.call(self.call, limited, available=available, turn=self.turn)
+        except RefusedByPerson as refused:
+            self.kit.memory.withdraw(self.call)
+            return refused.answer
         except PassedOn as passed:
             other = passed.error
         else:
@@ -69,6 +72,9 @@ class KitCall:
         try:
             limited = self._limits.over_async(invoke) if kit.timeouts.any else invoke
             handled = await kit.memory.acall(self.call, limited, available=available, turn=self.turn)
+        except RefusedByPerson as refused:
+            self.kit.memory.withdraw(self.call)
+            return refused.answer
         except PassedOn as passed:
             other = passed.error
         else:

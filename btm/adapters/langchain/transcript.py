@@ -16,7 +16,7 @@ from langchain_core.messages import (
 
 from btm.adapters import outline as outlined
 from btm.adapters import wording
-from btm.adapters.langchain.results import with_text
+from btm.adapters.langchain.results import is_refused_by_person, with_text
 from btm.adapters.outline import AnsweredCall, OutlinedMessage, RequestedCall, gaps, strays
 from btm.adapters.wording import BRIDGE, LOST, longer
 from btm.planning.context import STANDING_RULES
@@ -42,6 +42,20 @@ def turn_of(messages: Sequence[BaseMessage], call_id: str) -> Turn:
 def last_answers(messages: Sequence[BaseMessage]) -> tuple[AnsweredCall, ...]:
     """Return whose results the tool messages that end the list are; see :func:`btm.adapters.outline.last_answers`."""
     return outlined.last_answers(messages, _asks, _answers)
+
+
+def refused_by_person(messages: Sequence[BaseMessage]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return the latest calls, as tool and arguments, that a person refused before any tool was reached."""
+    refused: set[str] = set()
+    for message in reversed(messages):
+        if isinstance(message, ToolMessage):
+            if is_refused_by_person(message, message.name or ""):
+                refused.add(message.tool_call_id)
+        elif refused and isinstance(message, AIMessage):
+            return [(call["name"], call["args"]) for call in message.tool_calls if call["id"] in refused]
+        else:
+            break
+    return []
 
 
 def _asks(message: BaseMessage, call_id: str) -> str | None:
