@@ -195,6 +195,8 @@ def _the_end(failed: str, plan: RecoveryPlan) -> str:
         return f"go on without this call of {failed}, and tell the user what failed if nothing else does it"
     if plan.mapped:
         return f"stop calling {failed} and tell the user what failed: nothing else is left to try"
+    if not plan.exhausted:
+        return f"stop calling {failed} like this and tell the user what failed"
     return (
         f"stop calling {failed} like this: no substitute is known. Another of your tools may do; "
         "else tell the user what failed"

@@ -43,15 +43,13 @@ def name_words(name: str) -> tuple[str, ...]:
 
 _SHELLS = frozenset(
     ("bash", "shell", "sh", "zsh", "powershell", "terminal", "repl", "interpreter", "python", "browser", "sql", "curl",
-     "http", "https", "cmd")
+     "http", "https", "cmd", "ssh", "graphql", "js", "javascript", "jupyter", "computer")
 )  # fmt: skip
 _RUNS = frozenset(("execute", "exec", "run", "eval", "evaluate"))
-_RUN = frozenset(
-    ("code", "command", "commands", "script", "query", "javascript", "notebook", "program", "statement")
-)
+_RUN = frozenset(("code", "command", "commands", "script", "query", "notebook", "program", "statement"))
 _GOES = frozenset(
-    ("fetch", "browse", "navigate", "request", "requests", "open", "goto", "visit", "scrape", "download")
-)
+    ("fetch", "browse", "navigate", "request", "requests", "open", "goto", "visit", "scrape", "download", "api")
+)  # fmt: skip
 _COMMANDS = frozenset(("command", "commands", "cmd", "sql", "script", "javascript"))
 _ADDRESSES = frozenset(("url", "uri", "endpoint"))
 

@@ -186,6 +186,7 @@ def test_what_worked_before_is_a_hint_with_its_evidence_where_no_map_knows_bette
     )
     text = render(plan, budget=10_000).text
     assert "next: switch to search_patients, with arguments of your own" in text
+    assert "no substitute is known" not in text
     assert (
         "why: search_patients answered the same question: worked 30 of 30 times after auth_error here" in text
     )
