@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from btm.classify import rules
 from btm.model import ErrorKind as K
 
-LONGEST = 4_000
-"""Characters of a text in which layers are looked for."""
+LONGEST, END = 1_600, 300
+"""Characters of a text in which layers are looked for: its beginning, and its end where a traceback names the error."""
 
 _LAYERS = 4
 _DECORATION = re.compile(
@@ -65,14 +65,21 @@ def carriers() -> tuple[Carrier, ...]:
 
 
 @cache
+def _index() -> rules.Index:
+    return rules.index_of(rules.table("carriers")["carrier"])
+
+
+@cache
 def stems() -> frozenset[str]:
     """Return the beginnings of words of which a carried failure holds one."""
-    return rules.stems_of(rules.table("carriers")["carrier"])
+    return _index().stems
 
 
 def strip(text: str) -> Carried | None:
     """Return a text without its layers, or None where it has none."""
-    text = text[:LONGEST].strip()
+    if len(text) > LONGEST + END:
+        text = text[:LONGEST] + "\n" + text[-END:]
+    text = text.strip()
     found = Carried(text, (), 0.0)
     for _ in range(_LAYERS):
         layer = _outermost(found.inner)
@@ -90,7 +97,9 @@ def strip(text: str) -> Carried | None:
 def _outermost(text: str) -> tuple[Carrier, re.Match[str]] | None:
     begins = _DECORATION.match(text)
     start = begins.end() if begins else 0
-    for carrier in carriers():
+    known = carriers()
+    for position in _index().candidates(text.lower()):
+        carrier = known[position]
         match = carrier.pattern.match(text, start)
         if match is not None and match.end() > start:
             return carrier, match

@@ -54,12 +54,17 @@ def signs() -> tuple[Sign, ...]:
         Sign(
             entry["name"],
             entry["where"],
-            re.compile(entry["pattern"], re.DOTALL if entry["where"] == "text" else 0),
+            re.compile(entry["pattern"]),
             entry["weight"],
         )
         for entry in rules.table("decision")["sign"]
         if "pattern" in entry
     )
+
+
+@cache
+def _index() -> rules.Index:
+    return rules.index_of(entry for entry in rules.table("decision")["sign"] if "pattern" in entry)
 
 
 @cache
@@ -97,7 +102,9 @@ def evidence(
     first = _FIRST.split(head, maxsplit=1)[0]
     bare = _LEADING.sub("", texts.unquoted(first.lower()), count=1).strip()
     places = {"text": low, "bare": bare, "cased": head}
-    named = [s.name for s in signs() if s.where != "tool" and s.pattern.match(places[s.where])]
+    known = signs()
+    candidates = (known[position] for position in _index().candidates(low))
+    named = [s.name for s in candidates if s.where != "tool" and s.pattern.search(places[s.where])]
     of_tool = _of_tool(snake(tool.rsplit("/", 1)[-1][:64]))
     named += of_tool
     if "a tool that reads files" in of_tool and (len(text) > LINE or "\n" in head):
@@ -106,7 +113,8 @@ def evidence(
     named.append(_of_carrier(carried))
     if "a tool that runs commands" in of_tool and _ERROR_LINE.search(low):
         named.append("a command's error line")
-    named += _of_kind(found, bare)
+    # A text of one sentence holds its kind where it begins.
+    named += _of_kind(found, bare if len(first) + 2 < len(head) else "")
     if (
         found is not None
         and found.kind is K.PRECONDITION_FAILED
@@ -159,6 +167,6 @@ def _of_kind(found: Finding | None, bare: str) -> list[str]:
         if found.confidence > 0.58
         else "a vague kind"
     ]
-    if found.rule.startswith("text:") and not languages.is_foreign(found) and texts.phrase_in(bare) is None:
+    if found.rule.startswith("text:") and bare and not languages.is_foreign(found) and texts.phrase_in(bare) is None:
         named.append("the kind stands further on")
     return named

@@ -58,8 +58,39 @@ class Wording(NamedTuple):
     @property
     def key(self) -> str:
         """The rule's name in outcomes: its kind and its first word."""
-        word = re.search(r"[a-z]{3,}", re.sub(r"\\.|\[[^]]*\]|\(\?\w?:?", " ", self.pattern))
-        return f"text:{self.kind}:{word.group() if word else 'sign'}"
+        return _key_of(self.kind, self.pattern)
+
+
+@cache
+def _key_of(kind: K, pattern: str) -> str:
+    word = re.search(r"[a-z]{3,}", re.sub(r"\\.|\[[^]]*\]|\(\?\w?:?", " ", pattern))
+    return f"text:{kind}:{word.group() if word else 'sign'}"
+
+
+class Index:
+    """Which of a list of patterns a text can match at all, by the beginnings of its words and by pieces of text."""
+
+    def __init__(self, entries: Iterable[tuple[frozenset[str], tuple[str, ...]]]) -> None:
+        """``entries``: for each pattern the stems of which a match holds one, and pieces of which it holds one."""
+        self._by_stem: dict[str, list[int]] = {}
+        self._always: list[int] = []
+        self._pieces: dict[int, tuple[str, ...]] = {}
+        for position, (stems, pieces) in enumerate(entries):
+            if pieces:
+                self._pieces[position] = pieces
+            elif not stems:
+                self._always.append(position)
+            for stem in () if pieces else stems:
+                self._by_stem.setdefault(stem, []).append(position)
+        self.stems = frozenset(self._by_stem)
+
+    def candidates(self, low: str, stems: Iterable[str] | None = None) -> list[int]:
+        """Return the positions of the patterns that a lower-cased text can match, in their order."""
+        found = set(self._always)
+        for stem in self.stems.intersection(stems_of_text(low) if stems is None else stems):
+            found.update(self._by_stem[stem])
+        found.update(position for position, pieces in self._pieces.items() if any(piece in low for piece in pieces))
+        return sorted(found)
 
 
 class Wordings:
@@ -67,35 +98,23 @@ class Wordings:
 
     def __init__(self, rules: Iterable[Wording]) -> None:
         self.rules = tuple(rules)
-        self._by_stem: dict[str, list[int]] = {}
-        self._always: list[int] = []
-        for position, rule in enumerate(self.rules):
-            stems = stems_of_pattern(rule.pattern) if rule.stems is None else rule.stems
-            if not stems:
-                self._always.append(position)
-            for stem in stems:
-                self._by_stem.setdefault(stem, []).append(position)
-        self.stems = frozenset(self._by_stem)
+        self._index = Index(
+            (stems_of_pattern(rule.pattern) if rule.stems is None else rule.stems, ()) for rule in self.rules
+        )
+        self.stems = self._index.stems
         self._compiled: dict[int, re.Pattern[str]] = {}
 
-    def first(self, low: str, *, language: bool = False) -> Finding | None:
-        """Return what the first rule that matches a lower-cased text says; of other languages than English only."""
+    def first(self, low: str) -> Finding | None:
+        """Return what the first rule that matches a lower-cased text says."""
         for rule in self.matching(low):
-            if language and rule.language == "en":
-                continue
             kind = rule.kind.replace("_", " ")
             word = rule.key.rsplit(":", 1)[-1]
-            return Finding(
-                rule.kind, rule.key, f"the text speaks of {kind} ({word})", rule.sure, reached=rule.reached
-            )
+            return Finding(rule.kind, rule.key, f"the text speaks of {kind} ({word})", rule.sure, reached=rule.reached)
         return None
 
     def matching(self, low: str) -> Iterator[Wording]:
         """Yield the rules that match a lower-cased text, the first first."""
-        positions = set(self._always)
-        for stem in self.stems.intersection(stems_of_text(low)):
-            positions.update(self._by_stem[stem])
-        for position in sorted(positions):
+        for position in self._index.candidates(low):
             if self._pattern(position).search(low):
                 yield self.rules[position]
 
@@ -127,6 +146,17 @@ def _rules(entries: Iterable[Mapping[str, Any]]) -> Iterator[Wording]:
             entry.get("names", ""),
             entry.get("near", ""),
         )
+
+
+def index_of(entries: Iterable[Mapping[str, Any]]) -> Index:
+    """Return the index of a data file's entries: by their recorded stems, or derived from their patterns."""
+    return Index(
+        (
+            frozenset(entry["stems"].split()) if "stems" in entry else stems_of_pattern(entry["pattern"]),
+            tuple(entry["cues"].split()) if "cues" in entry else (),
+        )
+        for entry in entries
+    )
 
 
 def stems_of(entries: Iterable[Mapping[str, Any]]) -> frozenset[str]:

@@ -26,7 +26,7 @@ def derived(text: str, table: str) -> str:
 def _with_stems(part: str, table: str) -> str:
     entry = tomllib.loads(part)[table][0]
     part = re.sub(r"^stems = .*\n", "", part, flags=re.M)
-    if "pattern" not in entry or entry.get("where", "bare") != "bare":
+    if "pattern" not in entry or "cues" in entry or entry.get("where") == "tool":
         return part
     stems = " ".join(sorted(rules.stems_of_pattern(entry["pattern"])))
     return re.sub(r"^pattern = ", f'stems = "{stems}"\npattern = ', part, count=1, flags=re.M)

@@ -44,9 +44,9 @@ def test_a_carrier_is_found_around_its_text_and_not_around_the_near_one(entry: d
 
 @pytest.mark.parametrize("entry", SIGNS, ids=lambda entry: entry["name"])
 def test_a_sign_is_seen_in_its_text_and_not_in_the_near_one(entry: dict[str, str]) -> None:
-    pattern = re.compile(entry["pattern"], re.DOTALL if entry["where"] == "text" else 0)
-    assert pattern.match(entry["names"])
-    assert not pattern.match(entry["near"])
+    pattern = re.compile(entry["pattern"])
+    assert pattern.search(entry["names"])
+    assert not pattern.search(entry["near"])
 
 
 @pytest.mark.parametrize("name", FILES)
