@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from btm.classify import rules
 from btm.model import ErrorKind as K
 
-LONGEST, END = 1_600, 300
+HEAD, LONGEST, END = 400, 1_000, 300
 """Characters of a text in which layers are looked for: its beginning, and its end where a traceback names the error."""
 
 _LAYERS = 4
@@ -35,6 +35,7 @@ class Carrier(NamedTuple):
     pattern: re.Pattern[str]
     sure: float
     kind: K | None
+    end: bool
 
 
 class Carried(NamedTuple):
@@ -59,6 +60,7 @@ def carriers() -> tuple[Carrier, ...]:
             re.compile(entry["pattern"], re.DOTALL | (0 if entry.get("case") else re.IGNORECASE)),
             entry["sure"],
             K(entry["kind"]) if "kind" in entry else None,
+            entry.get("end", False),
         )
         for entry in rules.table("carriers")["carrier"]
     )
@@ -81,8 +83,10 @@ def strip(text: str) -> Carried | None:
         text = text[:LONGEST] + "\n" + text[-END:]
     text = text.strip()
     found = Carried(text, (), 0.0)
+    low = text[:HEAD].lower()
+    candidates = _index().candidates(low if len(text) <= HEAD else f"{low} {text[-200:].lower()}")
     for _ in range(_LAYERS):
-        layer = _outermost(found.inner)
+        layer = _outermost(found.inner, candidates)
         if layer is None:
             break
         carrier, match = layer
@@ -94,13 +98,16 @@ def strip(text: str) -> Carried | None:
     return found._replace(inner=_cause(found.inner))
 
 
-def _outermost(text: str) -> tuple[Carrier, re.Match[str]] | None:
+def _outermost(text: str, candidates: list[int]) -> tuple[Carrier, re.Match[str]] | None:
     begins = _DECORATION.match(text)
     start = begins.end() if begins else 0
     known = carriers()
-    for position in _index().candidates(text.lower()):
+    for position in candidates:
         carrier = known[position]
-        match = carrier.pattern.match(text, start)
+        if carrier.end:
+            match = carrier.pattern.search(text, max(start, len(text) - 300))
+        else:
+            match = carrier.pattern.match(text, start)
         if match is not None and match.end() > start:
             return carrier, match
     return None
@@ -111,8 +118,10 @@ def _without(found: Carried, carrier: Carrier, match: re.Match[str]) -> Carried:
     inner = groups.get("inner")
     number = {name: int(groups[name]) for name in ("status", "code", "exit") if groups.get(name)}
     named = groups.get("type")
+    if inner is None:
+        inner = match.string[: match.start()] if carrier.end else match.string[match.end() :]
     return Carried(
-        (match.string[match.end() :] if inner is None else inner).strip(),
+        inner.strip(),
         (*found.layers, carrier.name),
         max(found.sure, carrier.sure),
         found.status or number.get("status"),

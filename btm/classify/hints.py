@@ -17,8 +17,10 @@ _PIECES = ("rror", "xception", "imeout", "ECONN", "ENOT")
 
 
 @cache
-def _stems() -> frozenset[str]:
-    return rules.wording().stems | carriers.stems() | deciding.stems() | partial.stems()
+def _stems() -> tuple[frozenset[str], frozenset[str]]:
+    """Beginnings of words, the short ones apart."""
+    stems = rules.wording().stems | carriers.stems() | deciding.stems() | partial.stems()
+    return stems, frozenset(stem for stem in stems if len(stem) == rules.OPEN)
 
 
 def any_in(text: str) -> bool:
@@ -27,6 +29,9 @@ def any_in(text: str) -> bool:
     if not head.isascii() or any(piece in head for piece in _PIECES):
         return True
     words = rules.words_of(head.lower())
-    if not _stems().isdisjoint([word[: rules.STEM] for word in words]):
+    stems, short = _stems()
+    if not stems.isdisjoint([word[: rules.STEM] for word in words]):
+        return True
+    if not short.isdisjoint([word[: rules.OPEN] for word in words]):
         return True
     return not languages.marks().isdisjoint([word[: languages.CUT] for word in words])

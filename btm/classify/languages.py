@@ -45,7 +45,8 @@ def is_foreign(found: Finding) -> bool:
 @cache
 def marks() -> frozenset[str]:
     """Return, for each phrase in plain ASCII, its longest word: what a text in its language must hold."""
-    return frozenset(max(phrase.split(), key=len) for phrase in _phrases() if phrase.isascii())
+    longest = (max(phrase.split(), key=len) for phrase in _phrases() if phrase.isascii())
+    return frozenset(word for word in longest if len(word) > 3)
 
 
 @cache

@@ -24,8 +24,9 @@ from btm.model import ErrorKind as K
 _REACHED = frozenset({K.TIMEOUT, K.SERVER_ERROR, K.MALFORMED, K.SCHEMA_DRIFT, K.EMPTY_RESULT, K.UNKNOWN})
 """Kinds after which a write may have happened, where a rule does not say."""
 
-STEM = 4
-"""Characters of a word by which rules are looked up: ``conf`` for conflict, conflicts and conflicting."""
+STEM, OPEN = 6, 4
+"""Characters of a word by which rules are looked up: ``confli`` for conflict, conflicts and conflicting; the first four
+where a pattern leaves open how a shorter beginning goes on."""
 
 _SPACES = {ord(c): " " for c in string.punctuation + "\n\t\r\u2018\u2019\u201c\u201d"}
 _ANYTHING: frozenset[str] = frozenset()
@@ -74,10 +75,10 @@ class Index:
         """``entries``: for each pattern the stems of which a match holds one, and pieces of which it holds one."""
         self._by_stem: dict[str, list[int]] = {}
         self._always: list[int] = []
-        self._pieces: dict[int, tuple[str, ...]] = {}
+        self._by_pieces: dict[tuple[str, ...], list[int]] = {}
         for position, (stems, pieces) in enumerate(entries):
             if pieces:
-                self._pieces[position] = pieces
+                self._by_pieces.setdefault(pieces, []).append(position)
             elif not stems:
                 self._always.append(position)
             for stem in () if pieces else stems:
@@ -89,7 +90,11 @@ class Index:
         found = set(self._always)
         for stem in self.stems.intersection(stems_of_text(low) if stems is None else stems):
             found.update(self._by_stem[stem])
-        found.update(position for position, pieces in self._pieces.items() if any(piece in low for piece in pieces))
+        for pieces, positions in self._by_pieces.items():
+            for piece in pieces:
+                if piece in low:
+                    found.update(positions)
+                    break
         return sorted(found)
 
 
@@ -153,7 +158,7 @@ def index_of(entries: Iterable[Mapping[str, Any]]) -> Index:
     return Index(
         (
             frozenset(entry["stems"].split()) if "stems" in entry else stems_of_pattern(entry["pattern"]),
-            tuple(entry["cues"].split()) if "cues" in entry else (),
+            tuple(entry["cues"].split("|" if "|" in entry["cues"] else None)) if "cues" in entry else (),
         )
         for entry in entries
     )
@@ -170,7 +175,8 @@ def stems_of(entries: Iterable[Mapping[str, Any]]) -> frozenset[str]:
 
 def stems_of_text(low: str) -> set[str]:
     """Return the beginnings of a lower-cased text's words."""
-    return {word[:STEM] for word in words_of(low)}
+    words = words_of(low)
+    return {word[:STEM] for word in words} | {word[:OPEN] for word in words}
 
 
 def words_of(low: str) -> list[str]:
@@ -262,11 +268,16 @@ def _of_run(run: set[str]) -> frozenset[str]:
 
 def _of_text(text: str) -> str:
     """The longest stem that a text holding ``text`` must hold; words cut at either end count as far as they go."""
-    words = [(m.start(), m.group()) for m in re.finditer(r"[^\W_]+", text.lower())]
-    usable = [
-        word[:STEM] for start, word in words if start and (len(word) >= STEM or start + len(word) < len(text))
-    ]
-    return max(usable, key=len, default="")
+    usable: list[str] = []
+    for found in re.finditer(r"[^\W_]+", text.lower()):
+        word, ends = found.group(), found.end() < len(text)
+        if found.start() == 0:
+            continue  # the end of a longer word
+        if ends or len(word) >= STEM:
+            usable.append(word[:STEM])
+        elif len(word) >= OPEN:
+            usable.append(word[:OPEN])
+    return max(usable, key=lambda stem: (stem not in _COMMON, len(stem)), default="")
 
 
 def _ends_fresh(part: Any) -> bool:
@@ -284,7 +295,16 @@ def _ends_fresh(part: Any) -> bool:
     return op == "AT"
 
 
+_COMMON = frozenset(
+    """the a an is are was were be been has have had do does did on in at of to for from with by and or you your it
+    this that all any new one user file name item items order orders date time list result value account page data
+    messag mail email number id as our reques server tool first last more only some such when while will can may been
+    into than then there call code set see room tables ticket seat work run open use long check status state""".split()
+)
+"""Beginnings of words that stand in every other result: the last choice for telling a failure by."""
+
+
 def _better(one: frozenset[str], other: frozenset[str]) -> frozenset[str]:
     if not one or not other:
         return one or other
-    return min(one, other, key=lambda stems: (min(map(len, stems)) < STEM, len(stems)))
+    return min(one, other, key=lambda stems: (len(_COMMON & stems), -min(map(len, stems), default=0) if _COMMON & stems else 0, len(stems)))

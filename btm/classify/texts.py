@@ -234,7 +234,7 @@ def of_words(text: str) -> Finding | None:
     more = text.find("\nFor ")
     if more > 0:  # where to read on: a page about errors in general
         text = text[:more]
-    python = _PYTHON.search(text)
+    python = _PYTHON.search(text) if "Error: " in text else None
     if python is not None:
         said = of_python_text(python.group(1), python.group(2), ToolCall(""), None)
         if said is not None:
@@ -265,7 +265,7 @@ def rate_or_quota(found: Finding) -> Finding:
 
 
 def _weak_numbers(text: str, best: Finding | None) -> Finding | None:
-    rpc = _RPC.search(text)
+    rpc = _RPC.search(text) if "-32" in text else None
     if rpc:
         known = of_json_rpc(int(rpc.group(1)))
         if known and (best is None or known.confidence > best.confidence):

@@ -57,7 +57,7 @@ def test_the_words_by_which_rules_are_looked_up_are_those_of_their_patterns(name
 
 def test_a_rule_without_recorded_words_is_found_all_the_same() -> None:
     found = rules.Wordings([rules.Wording(ErrorKind.UNAVAILABLE, r"(?:lift|escalator) is stuck")])
-    assert found.stems == {"lift", "esca"}
+    assert found.stems == {"lift", "escala"}
     assert found.first("sorry, the lift is stuck again") is not None
     assert found.first("the lift is fine") is None
 
@@ -65,9 +65,9 @@ def test_a_rule_without_recorded_words_is_found_all_the_same() -> None:
 @pytest.mark.parametrize(
     ("pattern", "stems"),
     [
-        (r"\bconflict", {"conf"}),
-        (r"unauthori[sz]ed", {"unau"}),
-        (r"(?:could not|cannot) (?:parse|read)", {"coul", "cann"}),
+        (r"\bconflict", {"confli"}),
+        (r"unauthori[sz]ed", {"unauth"}),
+        (r"(?:could not|cannot) (?:parse|read)", {"could", "cannot"}),
         (r"\bjwt\b", {"jwt"}),
         (r"\w+ing", set()),
     ],
