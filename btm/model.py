@@ -175,7 +175,8 @@ class Outcome:
 
     ``detail`` is a short, redacted piece of the error's text. ``silent`` marks a failure that came back looking
     like a success; ``ambiguous`` a write that may have happened although the call failed. ``confidence`` is how
-    sure the classifier is, ``reason`` says why in a sentence, ``rule`` names the rule that decided.
+    sure the classifier is, ``reason`` says why in a sentence, ``rule`` names the rule that decided. ``suspected`` is
+    the failure that a success may be all the same: a hint, and never evidence.
     """
 
     kind: ErrorKind | None = None
@@ -187,6 +188,7 @@ class Outcome:
     confidence: float = 1.0
     reason: str = ""
     rule: str = ""
+    suspected: ErrorKind | None = None
 
     @property
     def ok(self) -> bool:

@@ -49,6 +49,7 @@ class Carried(NamedTuple):
     exit: int | None = None
     types: tuple[str, ...] = ()
     kind: K | None = None
+    reply: int | None = None
 
 
 @cache
@@ -116,7 +117,7 @@ def _outermost(text: str, candidates: list[int]) -> tuple[Carrier, re.Match[str]
 def _without(found: Carried, carrier: Carrier, match: re.Match[str]) -> Carried:
     groups: dict[str, Any] = match.groupdict()
     inner = groups.get("inner")
-    number = {name: int(groups[name]) for name in ("status", "code", "exit") if groups.get(name)}
+    number = {name: int(groups[name]) for name in ("status", "code", "exit", "reply") if groups.get(name)}
     named = groups.get("type")
     if inner is None:
         inner = match.string[: match.start()] if carrier.end else match.string[match.end() :]
@@ -129,6 +130,7 @@ def _without(found: Carried, carrier: Carrier, match: re.Match[str]) -> Carried:
         found.exit if found.exit is not None else number.get("exit"),
         (*found.types, named) if named else found.types,
         found.kind or carrier.kind,
+        found.reply or number.get("reply"),
     )
 
 

@@ -134,6 +134,11 @@ def _of_tool(name: str) -> tuple[str, ...]:
     return tuple(s.name for s in signs() if s.where == "tool" and s.pattern.match(name))
 
 
+def quotes(tool: str) -> bool:
+    """Whether a tool's name says that its results quote errors: logs, tests, documents, searches."""
+    return bool(_of_tool(snake(tool.rsplit("/", 1)[-1][:64])))
+
+
 def _of_form(text: str, head: str, low: str, first: str) -> list[str]:
     size = len(text)
     named = [next((name for most, name in _LENGTHS if size <= most), "very long")]

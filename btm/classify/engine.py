@@ -6,6 +6,7 @@ import ast
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -23,6 +24,9 @@ from btm.support.process_state import kept
 from btm.support.readable import readable
 
 UserRule = ErrorRule | Callable[[ToolCall, Any, BaseException | None], Outcome | ErrorKind | None]
+FINE = replace(SUCCESS, confidence=0.97)
+"""A success of which nothing says otherwise: some failures say nothing."""
+
 _log = logging.getLogger("btm")
 _ABSENT: Any = object()
 _REPR_LIMIT = 4_000
@@ -33,6 +37,7 @@ _BOILERPLATE = re.compile(r"\s*For (?:more|further|troubleshooting)[^\n]{0,80}ht
 """What libraries append to every message."""
 
 _REPR_TEXT = re.compile(r"text=(['\"])(.{0,2000})", re.DOTALL)
+_OBJECT = re.compile(r"\s*<(?:_?[A-Z]\w{2,60}(?::| [^=>]{1,60}[ :>])|class |\w+\.\w+ object at)")
 _BARE = frozenset({int, float, bool, list, type(None)})
 _OPENERS = frozenset(["", "{", "[", "<", " ", "\n", "\t", "\r", "m"])
 
@@ -88,18 +93,31 @@ def _classify(
     if type(value) is str:
         if plain_success and _is_plainly_fine(value):
             found = silent.computed(value, call) if call.arguments else None
-            return SUCCESS if found is None else _outcome(found, call, value)
+            return FINE if found is None else _outcome(found, call, value)
     elif type(value) not in _BARE and not (type(value) is dict and frameworks.is_bare(value)):
         bare = frameworks.unwrap(value)
         value = bare.value
         if bare.is_error:
             found = bodies.of_failed_value(value, call, moment)
             return _outcome(_with_history(found, history), call, value)
-    parsed, open_failure = _explicit(value, call, moment)
-    if open_failure is not None:
-        return _outcome(_with_history(open_failure, history), call, value)
+    parsed, failure = _explicit(value, call, moment)
+    if failure is not None and not failure.doubtful:
+        return _outcome(_with_history(failure, history), call, value)
     quiet = silent.find(parsed, call, expectations, shape, moment)
-    return SUCCESS if quiet is None else _outcome(quiet, call, value)
+    if quiet is not None:
+        return _outcome(quiet, call, value)
+    return FINE if failure is None else _doubtful(failure)
+
+
+def _doubtful(failure: Finding) -> Outcome:
+    """A success that may be an error text: never evidence of a failure, for it counts as none."""
+    return Outcome(
+        confidence=1.0 - failure.confidence,
+        retry_after_s=None,
+        reason=f"may tell of {failure.kind.replace('_', ' ')}: {_clean(failure.reason)}",
+        rule=f"suspected:{failure.rule}",
+        suspected=failure.kind,
+    )
 
 
 def _is_plainly_fine(text: str) -> bool:
@@ -159,7 +177,7 @@ def _explicit_text(text: str, call: ToolCall, now: float | None) -> tuple[Any, F
         broken = markup.broken_json(text, call.tool)
         if broken is not None:
             return text, broken
-    if first == "<":
+    if first == "<" and not _is_object_repr(text):
         return text, markup.of_markup(text, call.tool)
     if first == "m" and text.startswith("meta=") and "content=[" in text[:60]:
         return text, _explicit_repr(text, call, now)
@@ -169,6 +187,12 @@ def _explicit_text(text: str, call: ToolCall, now: float | None) -> tuple[Any, F
     if _are_printed_rows(text) or not hints.any_in(text):
         return text, None
     return text, plain.of_plain_text(text, call.tool, writes=call.effect is Effect.WRITE)
+
+
+def _is_object_repr(text: str) -> bool:
+    """Whether a text begins like the ``repr`` of an object (``<HttpError 403 ...>``) rather than with an element."""
+    head = text[:200]
+    return "</" not in text[:2_000] and "/>" not in head and _OBJECT.match(head) is not None
 
 
 def _are_printed_rows(text: str) -> bool:

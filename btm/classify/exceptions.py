@@ -88,7 +88,8 @@ def _of_one(error: BaseException, known: Facts, call: ToolCall, now: float | Non
         found: Finding | None = of_status(status, hint)
     else:
         typed = _refined(typed, words, text)
-        found = surest((codes, special, typed, words))
+        said_nothing = words is not None and words.kind is K.UNKNOWN and codes is not None
+        found = surest((codes, special, typed, None if said_nothing else words))
     if found is None:
         return None
     wait = wait if wait is not None else words.retry_after_s if words is not None else None

@@ -21,7 +21,8 @@ class Finding(NamedTuple):
     """A kind of failure, the rule that found it, and why.
 
     ``reached`` is False when the request certainly never got to where it would have acted (connection refused,
-    name not resolved, lock held by another), so that a write cannot have happened. ``detail`` is raw text.
+    name not resolved, lock held by another), so that a write cannot have happened. ``detail`` is raw text. ``doubtful`` marks what
+    is rather a result than an error text, but not surely: ``confidence`` is then the chance that it is one.
     """
 
     kind: ErrorKind
@@ -32,6 +33,7 @@ class Finding(NamedTuple):
     retry_after_s: float | None = None
     reached: bool = True
     detail: str = ""
+    doubtful: bool = False
 
 
 def surest(findings: Iterable[Finding | None]) -> Finding | None:

@@ -7,6 +7,7 @@ import re
 
 from btm.classify import languages
 from btm.classify.finding import CODE, EXACT, STATUS, WEAK, Finding, names
+from btm.classify.status import of_status
 from btm.model import ErrorKind as K
 
 # SQLSTATE: five characters, the first two name the class. https://www.postgresql.org/docs/current/errcodes-appendix.html
@@ -210,6 +211,14 @@ def of_exit_code(code: int) -> Finding | None:
     if signal in (4, 6, 7, 8, 9, 11):
         return Finding(K.SERVER_ERROR, f"exit:{code}", f"ended by signal {signal}", CODE)
     return None
+
+
+_MAIL = frozenset({421, 450, 451, 452, 454, 455, 530, 534, 535, 538, 550, 551, 552, 553, 554, 555, 556})
+
+
+def of_reply(code: int, text: str) -> Finding | None:
+    """Return what a three-digit reply of an unnamed protocol means: SMTP's where only it has the number, else as HTTP's."""
+    return of_smtp(code, text) if code in _MAIL else of_status(code, None)
 
 
 def of_smtp(code: int, text: str) -> Finding | None:

@@ -10,14 +10,17 @@ from btm.classify.finding import Finding
 from btm.classify.rules import form
 from btm.model import ErrorKind as K
 
-READ = 2_000
-"""Characters of a text that are looked at."""
+READ, END = 2_000, 400
+"""Characters of a text that are looked at, and how many of them stand at its end."""
 
 FIRST = 400
 """Characters up to which a text without layers is read as a whole; of a longer one its first line is."""
 
 FAILED, SUSPECTED = 0.65, 0.3
 """Chances from which a text is an error text, and from which it is suspected to be one."""
+
+SURE = 0.96
+"""Layers this sure decide alone where their words name a kind."""
 
 _NONE = form("plain", "none")
 
@@ -33,11 +36,13 @@ class Read(NamedTuple):
 
 def read(text: str, tool: str, *, writes: bool = False) -> Read:
     """Return what a text tells of, and the chance that it is an error text rather than a result."""
-    head = text[:READ].strip()
+    head = text.strip() if len(text) <= READ else f"{text[: READ - END]}\n{text[-END:]}".strip()
     carried = carriers.strip(head)
     if carried is not None and carried.exit == 0:
         return Read(None, 0.0, carried)
     found = texts.of_carried(_first_part(carried)) if carried is not None else texts.of_words(_subject(head))
+    if carried is not None and _is_sure(carried, found, tool):
+        return Read(found, SURE, carried, ("a sure layer",))
     verdict = deciding.judge(text, tool, carried, found, writes=writes)
     if found is None:
         found = unexplained()
@@ -47,11 +52,18 @@ def read(text: str, tool: str, *, writes: bool = False) -> Read:
 
 
 def of_plain_text(text: str, tool: str, *, writes: bool = False) -> Finding | None:
-    """Return what failure a plain result is, or None when it reads as a success."""
+    """Return what failure a plain result is, or may be (``doubtful``); None when it reads as a success."""
     told = read(text, tool, writes=writes)
-    if told.found is None or told.chance < FAILED:
+    if told.found is None or told.chance < SUSPECTED:
         return None
+    if told.chance < FAILED:
+        return told.found._replace(confidence=told.chance, doubtful=True)
     return told.found._replace(confidence=min(told.found.confidence, told.chance))
+
+
+def _is_sure(carried: Carried, found: Finding | None, tool: str) -> bool:
+    """Whether layers of frameworks and a kind in their words leave nothing to weigh."""
+    return carried.sure >= SURE and found is not None and found.kind is not K.UNKNOWN and not deciding.quotes(tool)
 
 
 def unexplained() -> Finding:

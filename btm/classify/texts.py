@@ -193,6 +193,8 @@ def _of_layers(carried: Carried) -> Iterator[Finding | None]:
         )
     if carried.code is not None:
         yield of_json_rpc(carried.code)
+    if carried.reply is not None:
+        yield numbers.of_reply(carried.reply, carried.inner)
     if carried.exit is not None:
         yield numbers.of_exit_code(carried.exit)
 

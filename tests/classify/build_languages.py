@@ -130,7 +130,7 @@ def main(roots: list[str]) -> None:
         elif kind is not None:
             kinds[language][kind].update(found)
             whole = " ".join(words(_FILLED.sub("", said).lower()))
-            if canon and language not in JOINED:
+            if canon:
                 single[language][kind].append(found)
             if language not in JOINED and 2 <= len(whole.split()) <= 4 and len(message.split()) <= 5:
                 exact[language][kind].add(whole)
@@ -182,28 +182,24 @@ SOURCES = (
 
 
 def rare(
-    messages: list[set[str]],
-    chosen: list[str],
-    counts: Counter[str],
-    total: Counter[str],
-    english: Counter[str],
+    messages: list[set[str]], chosen: list[str], counts: Counter[str], total: Counter[str], english: Counter[str]
 ) -> list[str]:
-    """For each message without a chosen phrase, its longest two or three words that stand in no message of another kind."""
+    """For each message without a chosen phrase, the piece of it that is most its kind's own, where that is half at least."""
     found = []
     for phrases in messages:
         if any(c in phrases for c in chosen):
             continue
-        fits = [
-            p
-            for p in phrases
-            if 2 <= len(p.split()) <= 3
-            and counts[p] == total[p]
-            and not any(w in english and len(w) > 3 for w in p.split())
-            and len(p) > 9
-        ]
+        fits = [p for p in phrases if _is_telling(p, english) and counts[p] * 2 >= total[p]]
         if fits:
-            found.append(max(fits, key=lambda p: (len(p.split()), len(p), p)))
-    return list(dict.fromkeys(found))[:14]
+            found.append(max(fits, key=lambda p: (counts[p] / total[p], len(p.split()), len(p), p)))
+    return list(dict.fromkeys(found))[:24]
+
+
+def _is_telling(phrase: str, english: Counter[str]) -> bool:
+    words_in = phrase.split()
+    if any(w in english and len(w) > 3 for w in words_in):
+        return False
+    return len(phrase) > 7 if phrase.isascii() or ord(max(phrase)) < 0x2E80 else 4 <= len(phrase) <= 8
 
 
 def choose(counts: Counter[str], total: Counter[str], english: Counter[str], language: str) -> list[str]:
