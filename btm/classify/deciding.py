@@ -113,6 +113,8 @@ def evidence(
     named.append(_of_carrier(carried))
     if "a tool that runs commands" in of_tool and _ERROR_LINE.search(low):
         named.append("a command's error line")
+    if found is not None and ('"' in low or "'" in low) and _only_quoted(found, low):
+        named.append("its words stand in quotes")
     # A text of one sentence holds its kind where it begins.
     named += _of_kind(found, bare if len(first) + 2 < len(head) else "")
     if (
@@ -160,6 +162,10 @@ def _of_carrier(carried: Carried | None) -> str:
     return "a sure layer" if carried.sure >= 0.96 else "a layer" if carried.sure >= 0.92 else "a mark"
 
 
+def _only_quoted(found: Finding, low: str) -> bool:
+    return found.rule.startswith("text:") and texts.phrase_in(texts.unquoted(low)) is None
+
+
 def _of_kind(found: Finding | None, bare: str) -> list[str]:
     if found is None:
         return ["no kind"]
@@ -172,6 +178,11 @@ def _of_kind(found: Finding | None, bare: str) -> list[str]:
         if found.confidence > 0.58
         else "a vague kind"
     ]
-    if found.rule.startswith("text:") and bare and not languages.is_foreign(found) and texts.phrase_in(bare) is None:
+    if (
+        found.rule.startswith("text:")
+        and bare
+        and not languages.is_foreign(found)
+        and texts.phrase_in(bare) is None
+    ):
         named.append("the kind stands further on")
     return named

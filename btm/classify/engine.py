@@ -8,11 +8,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import orjson
 
-from btm.classify import bodies, exceptions, frameworks, hints, markup, plain, silent, telling
+from btm.classify import bodies, exceptions, frameworks, hints, markup, plain, rules, silent, telling
 from btm.classify.ambiguity import is_ambiguous
 from btm.classify.expectations import ErrorRule, Expectations
 from btm.classify.finding import NONE, Finding
@@ -236,7 +237,7 @@ def _outcome(found: Finding, call: ToolCall, value: Any = None) -> Outcome:
         retry_after_s=found.retry_after_s,
         silent=found.kind.family is Family.SILENT or found.rule.startswith("shape:"),
         ambiguous=is_ambiguous(found, call, detail if found.detail else detail[:600]),
-        confidence=max(0.05, min(1.0, found.confidence)),
+        confidence=_calibrated(found.confidence),
         reason=_clean(found.reason),
         rule=found.rule,
     )
@@ -252,6 +253,18 @@ def _text_of(value: Any) -> str:
 
 def _sent(call: ToolCall) -> str:
     return " ".join(untrusted.text_of(value, 500) for value in [*call.arguments.values()][:20])
+
+
+@lru_cache(maxsize=1_024)
+def _calibrated(raw: float) -> float:
+    """The share of outcomes that were named rightly where rules were this sure, as measured; between, interpolated."""
+    known = rules.table("decision")["calibration"]
+    points = list(zip(known["said"], known["right"], strict=True))
+    for (low, start), (high, end) in pairwise(points):
+        if raw <= high:
+            share = max(0.0, raw - low) / (high - low)
+            return float(round(start + share * (end - start), 4))
+    return float(points[-1][1])
 
 
 @lru_cache(maxsize=1_024)

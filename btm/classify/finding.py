@@ -21,8 +21,9 @@ class Finding(NamedTuple):
     """A kind of failure, the rule that found it, and why.
 
     ``reached`` is False when the request certainly never got to where it would have acted (connection refused,
-    name not resolved, lock held by another), so that a write cannot have happened. ``detail`` is raw text. ``doubtful`` marks what
-    is rather a result than an error text, but not surely: ``confidence`` is then the chance that it is one.
+    name not resolved, lock held by another), so that a write cannot have happened. ``detail`` is raw text.
+    ``doubtful`` marks what is rather a result than an error text, though not surely: ``confidence`` is then the chance
+    that it is one.
     """
 
     kind: ErrorKind

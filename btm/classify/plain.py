@@ -16,7 +16,7 @@ READ, END = 2_000, 400
 FIRST = 400
 """Characters up to which a text without layers is read as a whole; of a longer one its first line is."""
 
-FAILED, SUSPECTED = 0.65, 0.3
+FAILED, SUSPECTED = 0.68, 0.3
 """Chances from which a text is an error text, and from which it is suspected to be one."""
 
 SURE = 0.96
@@ -63,7 +63,12 @@ def of_plain_text(text: str, tool: str, *, writes: bool = False) -> Finding | No
 
 def _is_sure(carried: Carried, found: Finding | None, tool: str) -> bool:
     """Whether layers of frameworks and a kind in their words leave nothing to weigh."""
-    return carried.sure >= SURE and found is not None and found.kind is not K.UNKNOWN and not deciding.quotes(tool)
+    return (
+        carried.sure >= SURE
+        and found is not None
+        and found.kind is not K.UNKNOWN
+        and not deciding.quotes(tool)
+    )
 
 
 def unexplained() -> Finding:

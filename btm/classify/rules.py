@@ -18,7 +18,7 @@ from importlib.resources import files
 from re import _parser as parser  # type: ignore[attr-defined]  # the only reader of patterns there is
 from typing import Any, NamedTuple
 
-from btm.classify.finding import WORDS, Finding
+from btm.classify.finding import WORDS, Finding, names
 from btm.model import ErrorKind as K
 
 _REACHED = frozenset({K.TIMEOUT, K.SERVER_ERROR, K.MALFORMED, K.SCHEMA_DRIFT, K.EMPTY_RESULT, K.UNKNOWN})
@@ -114,7 +114,9 @@ class Wordings:
         for rule in self.matching(low):
             kind = rule.kind.replace("_", " ")
             word = rule.key.rsplit(":", 1)[-1]
-            return Finding(rule.kind, rule.key, f"the text speaks of {kind} ({word})", rule.sure, reached=rule.reached)
+            return Finding(
+                rule.kind, rule.key, f"the text speaks of {kind} ({word})", rule.sure, reached=rule.reached
+            )
         return None
 
     def matching(self, low: str) -> Iterator[Wording]:
@@ -295,11 +297,12 @@ def _ends_fresh(part: Any) -> bool:
     return op == "AT"
 
 
-_COMMON = frozenset(
-    """the a an is are was were be been has have had do does did on in at of to for from with by and or you your it
-    this that all any new one user file name item items order orders date time list result value account page data
-    messag mail email number id as our reques server tool first last more only some such when while will can may been
-    into than then there call code set see room tables ticket seat work run open use long check status state""".split()
+_COMMON = names(
+    """the a an is are was were be been has have had do does did on in at of to for from with by and or you your
+    it this that all any new one user file name item items order orders date time list result value account
+    page data messag mail email number id as our reques server tool first last more only some such when while
+    will can may been into than then there call code set see room tables ticket seat work run open use long
+    check status state"""
 )
 """Beginnings of words that stand in every other result: the last choice for telling a failure by."""
 
@@ -307,4 +310,12 @@ _COMMON = frozenset(
 def _better(one: frozenset[str], other: frozenset[str]) -> frozenset[str]:
     if not one or not other:
         return one or other
-    return min(one, other, key=lambda stems: (len(_COMMON & stems), -min(map(len, stems), default=0) if _COMMON & stems else 0, len(stems)))
+    return min(
+        one,
+        other,
+        key=lambda stems: (
+            len(_COMMON & stems),
+            -min(map(len, stems), default=0) if _COMMON & stems else 0,
+            len(stems),
+        ),
+    )

@@ -15,6 +15,7 @@ import orjson
 from rich.markup import escape
 
 from btm.classify import classify as classify_result
+from btm.classify.account import Account, account_of
 from btm.classify.rows import classify_row
 from btm.cli.options import JSON
 from btm.cli.output import console, counted, emit_json, fail, paragraph, table
@@ -35,14 +36,24 @@ class _InputLine:
 
 
 @click.command()
-@click.argument("file")
+@click.argument("file", required=False)
+@click.option(
+    "--explain", metavar="TEXT", help="Show how one text is judged: layers, rule, source, runner-up, signs."
+)
+@click.option("--tool", default="", help="The tool that the text of --explain came from.")
 @JSON
-def classify(file: str, as_json: bool) -> None:
+def classify(file: str | None, explain: str | None, tool: str, as_json: bool) -> None:
     """Name what went wrong in the outcomes of FILE (- for stdin).
 
     A line is a JSON row ({"tool", "effect", "called_at", "outcome"}) or a bare text that a tool returned. Rows that
     cannot be read are named on stderr, and the others are classified all the same.
     """
+    if (file is None) == (explain is None):
+        fail("give either a FILE of outcomes or --explain TEXT")
+    if explain is not None:
+        _explain(account_of(explain, ToolCall(tool)), as_json)
+        return
+    assert file is not None  # noqa: S101 - the check above, for the type checker
     source = "<stdin>" if file == "-" else file
     found: list[tuple[str, Outcome]] = []
     for line in _lines(_read(file)):
@@ -58,6 +69,42 @@ def classify(file: str, as_json: bool) -> None:
         emit_json([_document(identity, outcome) for identity, outcome in found])
     else:
         _print(found)
+
+
+def _explain(account: Account, as_json: bool) -> None:
+    outcome = account.outcome
+    if as_json:
+        emit_json(
+            {
+                **_document("text", outcome),
+                "suspected": outcome.suspected,
+                "layers": list(account.layers),
+                "inner": printable(account.inner),
+                "matched": account.rule,
+                "source": account.source,
+                "runner_up": account.runner_up,
+                "signs": [{"name": name, "weight": weight} for name, weight in account.signs],
+                "chance": round(account.chance, 3),
+            }
+        )
+        return
+    out = console()
+    suspected = f", may be {outcome.suspected}" if outcome.suspected else ""
+    lines = [
+        ("named", f"{outcome.kind or 'ok'}{suspected}, sure {outcome.confidence:.2f}: {outcome.reason}"),
+        ("layers", " > ".join(account.layers) or "none"),
+        ("inner", account.inner[:300]),
+        ("rule", account.rule[:300] or "none matches"),
+        ("source", account.source or "-"),
+        ("runner-up", account.runner_up[:300] or "none"),
+        ("error text?", f"chance {account.chance:.2f}"),
+    ]
+    made = table("what", "found")
+    for name, said in lines:
+        made.add_row(name, escape(printable(said)))
+    for name, weight in account.signs:
+        made.add_row("", f"{weight:+.2f}  {name}")
+    out.print(made)
 
 
 def _read(file: str) -> bytes:

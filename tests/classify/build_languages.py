@@ -46,7 +46,7 @@ CANON = re.compile(r"rest_framework|libc\.mo|html\.var")
 def catalogues(roots: list[str]) -> Iterator[tuple[str, str, str, bool]]:
     """Yield language, English message, translation, and whether the catalogue counts message by message."""
     for root in roots:
-        for path in sorted(Path(root).rglob("*.mo")):
+        for path in sorted(Path(root).rglob("*.mo"), key=lambda path: (not CANON.search(str(path)), path)):
             language = path.parent.parent.name.split("@")[0].split("_")[0].replace("no", "nb")
             if language not in LANGUAGES or not DOMAINS.match(path.stem) or "@" in path.parent.parent.name:
                 continue
@@ -182,7 +182,11 @@ SOURCES = (
 
 
 def rare(
-    messages: list[set[str]], chosen: list[str], counts: Counter[str], total: Counter[str], english: Counter[str]
+    messages: list[set[str]],
+    chosen: list[str],
+    counts: Counter[str],
+    total: Counter[str],
+    english: Counter[str],
 ) -> list[str]:
     """For each message without a chosen phrase, the piece of it that is most its kind's own, where that is half at least."""
     found = []

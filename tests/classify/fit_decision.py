@@ -28,6 +28,7 @@ FORM = [
     "the kind stands further on", "very short", "short", "middling", "long", "very long", "many lines",
     "two or three lines", "several sentences", "begins with a number", "foreign words", "foreign words of failure",
     "says only that it failed", "a state told by a read", "what a file holds",
+    "its words stand in quotes",
     "a command's error line",
 ]  # fmt: skip
 

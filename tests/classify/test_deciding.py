@@ -1,0 +1,99 @@
+"""Result or error text: what is in doubt is suspected, and a text about errors is a result."""
+
+from __future__ import annotations
+
+import pytest
+
+from btm.classify import classify
+from btm.model import Effect, ErrorKind, ToolCall
+
+WRITE = Effect.WRITE
+
+
+@pytest.mark.parametrize(
+    ("tool", "text"),
+    [
+        ("run_build", "Build completed. Errors: 0, Warnings: 3"),
+        (
+            "run_tests",
+            "FAILED tests/test_a.py::test_b - AssertionError: assert 1 == 2\n1 failed, 9 passed in 0.12s",
+        ),
+        (
+            "read_log",
+            "2026-11-29 10:00:01 ERROR [main] Connection refused: db:5432\n2026-11-29 10:00:02 INFO retry ok\n",
+        ),
+        (
+            "web_search",
+            "1. How to fix 'Connection refused' errors\n2. Error 404 explained\n3. What does ENOENT mean?",
+        ),
+        ("get_page", "404 - The Page Not Found is a rock band from Bern formed in 2004."),
+        (
+            "save_html",
+            "<html><head><title>404 Museum \u2013 history of a page</title></head><body>Open daily</body></html>",
+        ),
+        ("get_docs", "HTTP 429 Too Many Requests means that the client sent too many requests."),
+        ("cat", "# Troubleshooting\n\n## Error: EACCES permission denied\n\nRun `chmod +x`.\n"),
+        ("get_label", "closed -> geschlossen"),
+        (
+            "ru",
+            "Заказ отменён. Ошибок нет.",
+        ),
+        ("bash", "Exit code: 0\nWall time: 0.3 seconds\nOutput:\nerrors.log\nfailed.txt\n"),
+    ],
+)
+def test_a_text_about_errors_is_no_failure(tool: str, text: str) -> None:
+    assert classify(ToolCall(tool), text).ok
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("no contact named 'Zoe'", ErrorKind.NOT_FOUND),
+        ("unknown place 'Atlantis'", ErrorKind.NOT_FOUND),
+        ("contact C-109 does not exist", ErrorKind.NOT_FOUND),
+        ("there is no customer called 'Kim'", ErrorKind.NOT_FOUND),
+    ],
+)
+def test_something_named_that_is_not_there_is_not_found_and_the_write_did_not_happen(
+    text: str, kind: ErrorKind
+) -> None:
+    call = ToolCall("update_contact", {"name": "Zoe"}, WRITE)
+    for outcome in (
+        classify(call, text),
+        classify(call, error=ValueError(text)),
+        classify(call, error=KeyError(text)),
+    ):
+        assert (outcome.kind, outcome.ambiguous) == (kind, False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The row was created, then the notification failed: connection reset",
+        "Failed to notify the customer after the order was created",
+        "Error: e-mail service down (booking B-12 has been saved)",
+        "timeout while indexing; the document has been stored",
+    ],
+)
+def test_a_failure_that_says_that_the_row_was_created_may_have_happened_as_text_and_raised(text: str) -> None:
+    call = ToolCall("create_row", {"a": 1}, WRITE)
+    for outcome in (
+        classify(call, text),
+        classify(call, error=RuntimeError(text)),
+        classify(call, {"error": text}),
+    ):
+        assert not outcome.ok
+        assert outcome.ambiguous, outcome
+
+
+def test_what_is_in_doubt_is_suspected_and_no_failure() -> None:
+    outcome = classify(ToolCall("get_state"), "Gates closed: maintenance until noon")
+    assert outcome.ok
+    assert outcome.suspected is ErrorKind.UNAVAILABLE
+    assert outcome.rule.startswith("suspected:")
+    assert 0.3 < outcome.confidence < 1.0
+
+
+def test_only_flags_and_exceptions_are_wholly_sure() -> None:
+    assert classify(ToolCall("get_text"), "The order was shipped on Monday.").confidence < 1.0
+    assert classify(ToolCall("get_text"), "Error: order W1 not found").confidence < 1.0
