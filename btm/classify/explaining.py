@@ -8,7 +8,7 @@ from typing import Any
 from btm.classify import body_keys as keys
 from btm.classify import texts
 from btm.classify.codes import of_code, of_json_rpc
-from btm.classify.finding import DEFAULT, NONE, WEAK, Finding, surest
+from btm.classify.finding import DEFAULT, EXACT, NONE, WEAK, Finding, surest
 from btm.classify.status import of_status
 from btm.classify.telling import are_field_errors, are_sentences, http_status, is_validator_list
 from btm.model import ErrorKind as K
@@ -27,8 +27,10 @@ def unexplained(rule: str) -> Finding:
 
 def explain(body: Mapping[str, Any]) -> Finding:
     """Return what a body says that is known to stand for a failure."""
-    words = texts.of_error_text(message(body))
-    codes = surest(_codes(body))
+    codes, said = surest(_codes(body)), message(body)
+    # A code that says all, and is all that is said, needs no reading.
+    bare = codes is not None and codes.confidence >= EXACT and " " not in said
+    words = None if bare else texts.of_error_text(said)
     best = (
         words
         if words is not None and codes is not None and codes.kind is K.UNKNOWN

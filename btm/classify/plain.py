@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from btm.classify import carriers, deciding, texts
 from btm.classify.carriers import Carried
-from btm.classify.finding import Finding
+from btm.classify.finding import WEAK, Finding
 from btm.classify.rules import form
 from btm.model import ErrorKind as K
 
@@ -21,6 +21,8 @@ FAILED, SUSPECTED = 0.68, 0.3
 
 SURE = 0.96
 """Layers this sure decide alone where their words name a kind."""
+
+LINE = 200
 
 _NONE = form("plain", "none")
 
@@ -41,7 +43,7 @@ def read(text: str, tool: str, *, writes: bool = False) -> Read:
     if carried is not None and carried.exit == 0:
         return Read(None, 0.0, carried)
     found = texts.of_carried(_first_part(carried)) if carried is not None else texts.of_words(_subject(head))
-    if carried is not None and _is_sure(carried, found, tool):
+    if carried is not None and _is_sure(carried, found, tool, len(text)):
         return Read(found, SURE, carried, ("a sure layer",))
     verdict = deciding.judge(text, tool, carried, found, writes=writes)
     if found is None:
@@ -61,14 +63,11 @@ def of_plain_text(text: str, tool: str, *, writes: bool = False) -> Finding | No
     return told.found._replace(confidence=min(told.found.confidence, told.chance))
 
 
-def _is_sure(carried: Carried, found: Finding | None, tool: str) -> bool:
-    """Whether layers of frameworks and a kind in their words leave nothing to weigh."""
-    return (
-        carried.sure >= SURE
-        and found is not None
-        and found.kind is not K.UNKNOWN
-        and not deciding.quotes(tool)
-    )
+def _is_sure(carried: Carried, found: Finding | None, tool: str, size: int) -> bool:
+    """Whether layers and a kind in their words leave nothing to weigh: a framework's, or any around one short line."""
+    if found is None or found.kind is K.UNKNOWN or deciding.quotes(tool):
+        return False
+    return carried.sure >= SURE or (size <= LINE and found.confidence > WEAK and "\n" not in carried.inner)
 
 
 def unexplained() -> Finding:
