@@ -17,8 +17,8 @@ from btm.classify.finding import WORDS, Finding
 from btm.model import ErrorKind as K
 
 CUT = 7
-JOINED = frozenset({"zh", "ja", "th", "lo", "km", "my"})
-"""Languages that are written without spaces between words."""
+JOINED = frozenset({"zh", "ja", "ko", "th", "lo", "km", "my"})
+"""Languages written without spaces between words, or with endings that grow onto them: pieces of text are looked for."""
 
 _LONGEST = 400
 _SPACES = {
@@ -26,7 +26,7 @@ _SPACES = {
     for c in string.punctuation
     + "\n\t\r\u2018\u2019\u201c\u201d\u00ab\u00bb\u3002\u3001\uff1a\u0964\u060c\u061f\u2026\u2013\u2014\u00a1\u00bf\u201e"
 }
-_JOINED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+_JOINED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _PLAIN = frozenset(
     {K.AUTH_ERROR, K.NOT_FOUND, K.INVALID_ARGUMENTS, K.PRECONDITION_FAILED, K.RATE_LIMIT, K.QUOTA_EXHAUSTED}
 )

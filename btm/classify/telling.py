@@ -237,7 +237,7 @@ def _is_message(body: Mapping[str, Any], call: ToolCall) -> bool:
             and isinstance(value, str)
             and only not in ("text", "body", "title", "description")
         ):
-            return plain.read(value, "").chance >= MESSAGE
+            return plain.read(value, "", writes=call.effect is Effect.WRITE).chance >= MESSAGE
     if len(body) <= 2 and isinstance(detail, list):
         return is_validator_list(detail)
     if len(body) <= 2 and isinstance(detail, str) and detail:
@@ -250,10 +250,10 @@ def _is_message(body: Mapping[str, Any], call: ToolCall) -> bool:
         return False
     if "documentation_url" in body and len(body) <= 5:
         return True
-    code = body.get("code", body.get("type"))
+    code = body.get("code", body.get("type", body.get("name")))
     if str(code)[:40].lower() in keys.GOOD_CODES or _payload_names(body):
         return False
-    return _is_error_code(code, body) or plain.read(text, "").chance >= MESSAGE
+    return _is_error_code(code, body) or plain.read(text, "", writes=call.effect is Effect.WRITE).chance >= MESSAGE
 
 
 def _is_error_code(code: Any, body: Mapping[str, Any]) -> bool:
