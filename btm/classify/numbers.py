@@ -4,88 +4,37 @@ from __future__ import annotations
 
 import errno
 import re
+from collections.abc import Mapping
+from functools import cache
 
-from btm.classify import languages
+from btm.classify import languages, rules
 from btm.classify.finding import CODE, EXACT, STATUS, WEAK, Finding, names
 from btm.classify.status import of_status
 from btm.model import ErrorKind as K
 
-# SQLSTATE: five characters, the first two name the class. https://www.postgresql.org/docs/current/errcodes-appendix.html
-_SQLSTATE: dict[str, tuple[K, bool]] = {  # (kind, whether the statement may have been carried out)
-    "08": (K.UNAVAILABLE, True), "0A": (K.INVALID_ARGUMENTS, False), "0L": (K.AUTH_ERROR, False),
-    "02": (K.EMPTY_RESULT, True), "20": (K.INVALID_ARGUMENTS, False), "21": (K.INVALID_ARGUMENTS, False),
-    "22": (K.INVALID_ARGUMENTS, False), "23": (K.PRECONDITION_FAILED, False), "24": (K.PRECONDITION_FAILED, False),
-    "25": (K.PRECONDITION_FAILED, False), "26": (K.NOT_FOUND, False), "28": (K.AUTH_ERROR, False),
-    "2B": (K.PRECONDITION_FAILED, False), "34": (K.NOT_FOUND, False), "3B": (K.NOT_FOUND, False),
-    "3D": (K.NOT_FOUND, False), "3F": (K.NOT_FOUND, False), "40": (K.UNAVAILABLE, False),
-    "42": (K.INVALID_ARGUMENTS, False), "44": (K.PRECONDITION_FAILED, False), "53": (K.UNAVAILABLE, False),
-    "54": (K.INVALID_ARGUMENTS, False), "55": (K.PRECONDITION_FAILED, False), "57": (K.UNAVAILABLE, True),
-    "58": (K.SERVER_ERROR, True), "72": (K.PRECONDITION_FAILED, False), "F0": (K.SERVER_ERROR, True),
-    "HV": (K.SERVER_ERROR, True), "P0": (K.PRECONDITION_FAILED, False), "XX": (K.SERVER_ERROR, True),
-    "22004": (K.INVALID_ARGUMENTS, False), "23502": (K.INVALID_ARGUMENTS, False),
-    "40003": (K.UNAVAILABLE, True), "42501": (K.AUTH_ERROR, False), "42P01": (K.NOT_FOUND, False),
-    "42703": (K.NOT_FOUND, False), "42704": (K.NOT_FOUND, False), "42883": (K.INVALID_ARGUMENTS, False),
-    "42P02": (K.INVALID_ARGUMENTS, False), "42S02": (K.NOT_FOUND, False), "42S22": (K.NOT_FOUND, False),
-    "42S01": (K.PRECONDITION_FAILED, False), "42P04": (K.PRECONDITION_FAILED, False),
-    "42P06": (K.PRECONDITION_FAILED, False), "42P07": (K.PRECONDITION_FAILED, False),
-    "42701": (K.PRECONDITION_FAILED, False), "42710": (K.PRECONDITION_FAILED, False),
-    "42723": (K.PRECONDITION_FAILED, False), "53100": (K.QUOTA_EXHAUSTED, False),
-    "53200": (K.SERVER_ERROR, False), "53400": (K.QUOTA_EXHAUSTED, False), "55P03": (K.UNAVAILABLE, False),
-    "57014": (K.TIMEOUT, False), "57P03": (K.UNAVAILABLE, False), "P0002": (K.NOT_FOUND, False),
-    "P0003": (K.INVALID_ARGUMENTS, False), "P0004": (K.PRECONDITION_FAILED, False),
-    "HYT00": (K.TIMEOUT, True), "HYT01": (K.TIMEOUT, False),
-}  # fmt: skip
 
-# https://dev.mysql.com/doc/mysql-errors/8.4/en/ ; the codes agents meet.
-_MYSQL: dict[K, str] = {
-    K.AUTH_ERROR: "1044 1045 1130 1142 1143 1227 1370 1396 1410 1698 1820 1862 3118",
-    K.NOT_FOUND: "1008 1049 1051 1054 1072 1091 1109 1146 1305 1360 1449",
-    K.PRECONDITION_FAILED: """1007 1022 1050 1060 1061 1062 1068 1169 1217 1290 1304 1451 1452 1557 1586
-        1644 3819 4025""",
-    K.INVALID_ARGUMENTS: """1048 1052 1055 1056 1063 1064 1066 1093 1103 1110 1111 1136 1140 1149 1222
-        1235 1241 1242 1247 1248 1264 1265 1292 1318 1364 1366 1406 1411 1525 1582 1690 3140 3141""",
-    K.UNAVAILABLE: "1040 1053 1079 1158 1159 1160 1161 1184 1189 1203 1213 2001 2002 2003 2005 2006 2012 2013 "
-    "2055",
-    K.TIMEOUT: "1205 1317 1907 1969 3024 4031",
-    K.QUOTA_EXHAUSTED: "1021 1114 1226",
-    K.SERVER_ERROR: "1030 1034 1037 1041 1105 1194 1195 2008",
-}
-_MYSQL_KIND = {int(code): kind for kind, codes in _MYSQL.items() for code in codes.split()}
-_MYSQL_MAYBE_DONE = frozenset({2006, 2013, 2055, 1053, 1158, 1159, 1160, 1161, 1184})
+@cache
+def _kinds(table: str) -> Mapping[str, K]:
+    """Return the kind of each number or name in a table of ``data/numbers.toml``."""
+    listed = rules.table("numbers")[table].items()
+    return {code: K(kind) for kind, codes in listed if kind in set(K) for code in codes.split()}
 
-_MONGO: dict[int, K] = {
-    13: K.AUTH_ERROR, 18: K.AUTH_ERROR, 11: K.NOT_FOUND, 26: K.NOT_FOUND, 43: K.NOT_FOUND,
-    50: K.TIMEOUT, 64: K.TIMEOUT, 262: K.TIMEOUT, 89: K.TIMEOUT, 48: K.PRECONDITION_FAILED, 112: K.UNAVAILABLE,
-    121: K.INVALID_ARGUMENTS, 2: K.INVALID_ARGUMENTS, 9: K.INVALID_ARGUMENTS, 14: K.INVALID_ARGUMENTS,
-    40: K.INVALID_ARGUMENTS, 6: K.UNAVAILABLE, 7: K.UNAVAILABLE, 91: K.UNAVAILABLE, 189: K.UNAVAILABLE,
-    10107: K.UNAVAILABLE, 11600: K.UNAVAILABLE, 11602: K.UNAVAILABLE, 13435: K.UNAVAILABLE, 13436: K.UNAVAILABLE,
-    11000: K.PRECONDITION_FAILED, 11001: K.PRECONDITION_FAILED, 16500: K.RATE_LIMIT, 59: K.INVALID_ARGUMENTS,
-}  # fmt: skip
 
-_ERRNO: dict[K, str] = {
-    K.NOT_FOUND: "ENOENT ENXIO ENODEV ESRCH",
-    K.AUTH_ERROR: "EACCES EPERM EROFS",
-    K.PRECONDITION_FAILED: "EEXIST ENOTEMPTY EISCONN ENOTCONN EDEADLK ECHILD",
-    K.INVALID_ARGUMENTS: """EINVAL EISDIR ENOTDIR ENAMETOOLONG ELOOP EXDEV EFBIG EBADF ENOEXEC E2BIG EDOM
-        ERANGE EMSGSIZE EAFNOSUPPORT EPROTONOSUPPORT EOPNOTSUPP ENOTSOCK EMLINK ESPIPE ENOTTY EILSEQ
-        EDESTADDRREQ""",
-    K.TIMEOUT: "ETIMEDOUT ETIME",
-    K.UNAVAILABLE: """ECONNREFUSED ECONNRESET ECONNABORTED EPIPE EHOSTUNREACH ENETUNREACH ENETDOWN
-        EHOSTDOWN ENETRESET ESHUTDOWN EAGAIN EBUSY ETXTBSY EMFILE ENFILE EADDRINUSE EADDRNOTAVAIL EINTR
-        EALREADY EINPROGRESS ENOLCK ESTALE ENOBUFS""",
-    K.QUOTA_EXHAUSTED: "ENOSPC EDQUOT",
-    K.SERVER_ERROR: "EIO ENOMEM ENOSYS EREMOTEIO EBADMSG EPROTO EFAULT",
-}
-_ERRNO_KIND = {
-    getattr(errno, name): kind
-    for kind, known in _ERRNO.items()
-    for name in known.split()
-    if hasattr(errno, name)
-}
-_ERRNO_MAYBE_DONE = frozenset(
-    getattr(errno, name, -1)
-    for name in names("ECONNRESET ECONNABORTED EPIPE ETIMEDOUT ENETRESET ESHUTDOWN EIO EINTR")
-)
+@cache
+def _maybe_done(table: str) -> frozenset[str]:
+    return names(rules.table("numbers")[table]["maybe_done"])
+
+
+@cache
+def _sqlstates() -> Mapping[str, tuple[K, bool]]:
+    """Return the kind of each class and code, and whether the statement may have been carried out."""
+    listed = rules.table("numbers")["sqlstate"].items()
+    return {
+        code: (K(kind.removesuffix("_maybe")), kind.endswith("_maybe"))
+        for kind, codes in listed
+        for code in codes.split()
+    }
+
 
 _TIMEOUT_WORDS = re.compile(
     r"time-?out|timed out|タイムアウト|超时|zeitüberschreitung|tiempo de espera|délai", re.IGNORECASE
@@ -95,7 +44,7 @@ _REFUSED = frozenset({K.PRECONDITION_FAILED, K.INVALID_ARGUMENTS, K.AUTH_ERROR, 
 
 def of_sqlstate(state: str, text: str) -> Finding | None:
     """Return what a SQLSTATE means; ``text`` tells a statement timeout from a cancelled query."""
-    found = _SQLSTATE.get(state) or _SQLSTATE.get(state[:2])
+    found = _sqlstates().get(state) or _sqlstates().get(state[:2])
     if found is None:
         return None
     kind, reached = found
@@ -114,35 +63,12 @@ def _is_timeout(text: str) -> bool:
     return said is not None and said.kind is K.TIMEOUT
 
 
-# RFC 6455 section 7.4.1 and the registry of close codes; 4xxx are an application's own, mostly after HTTP.
-_WEBSOCKET: dict[int, K] = {
-    1000: K.UNAVAILABLE, 1001: K.UNAVAILABLE, 1002: K.MALFORMED, 1003: K.INVALID_ARGUMENTS, 1006: K.UNAVAILABLE,
-    1007: K.MALFORMED, 1008: K.AUTH_ERROR, 1009: K.INVALID_ARGUMENTS, 1011: K.SERVER_ERROR, 1012: K.UNAVAILABLE,
-    1013: K.UNAVAILABLE, 1014: K.SERVER_ERROR, 1015: K.UNAVAILABLE, 3000: K.AUTH_ERROR, 3003: K.AUTH_ERROR,
-    3008: K.TIMEOUT, 4000: K.INVALID_ARGUMENTS, 4001: K.AUTH_ERROR, 4003: K.AUTH_ERROR, 4004: K.AUTH_ERROR,
-    4008: K.RATE_LIMIT, 4029: K.RATE_LIMIT, 4400: K.INVALID_ARGUMENTS, 4401: K.AUTH_ERROR, 4403: K.AUTH_ERROR,
-    4404: K.NOT_FOUND, 4408: K.TIMEOUT, 4409: K.PRECONDITION_FAILED, 4429: K.RATE_LIMIT, 4500: K.SERVER_ERROR,
-    4503: K.UNAVAILABLE,
-}  # fmt: skip
 _CLOSED = re.compile(r"(?:received|sent|code[ =:]{1,3}|closed? with(?: code)?:?) ?\(?([134]\d{3})\b")
-
-# curl's exit codes, https://curl.se/libcurl/c/libcurl-errors.html
-_CURL: dict[K, str] = {
-    K.INVALID_ARGUMENTS: "1 2 3 4 5 43 48 63 66",
-    K.UNAVAILABLE: "6 7 8 12 16 27 35 45 52 55 56 81 92 95 96",
-    K.TIMEOUT: "28",
-    K.MALFORMED: "18 23 26 33 36 61 62 85",
-    K.AUTH_ERROR: "9 51 53 54 58 59 60 67 77 80 82 83 90 91 94",
-    K.NOT_FOUND: "19 37 78",
-    K.SERVER_ERROR: "22 47 57",
-    K.QUOTA_EXHAUSTED: "70",
-}
-_CURL_KIND = {int(code): kind for kind, codes in _CURL.items() for code in codes.split()}
 
 
 def of_websocket(code: int) -> Finding | None:
     """Return what a WebSocket's close code means."""
-    kind = _WEBSOCKET.get(code)
+    kind = _kinds("websocket").get(str(code))
     return None if kind is None else Finding(kind, f"websocket:{code}", f"close code {code}", 0.98)
 
 
@@ -154,7 +80,7 @@ def websocket_in(text: str) -> Finding | None:
 
 def of_curl(code: int) -> Finding | None:
     """Return what an error number of libcurl means."""
-    kind = _CURL_KIND.get(code)
+    kind = _kinds("curl").get(str(code))
     return (
         None
         if kind is None
@@ -164,15 +90,17 @@ def of_curl(code: int) -> Finding | None:
 
 def of_mysql(code: int) -> Finding | None:
     """Return what a MySQL or MariaDB error number means."""
-    kind = _MYSQL_KIND.get(code)
+    kind = _kinds("mysql").get(str(code))
     if kind is None:
         return None
-    return Finding(kind, f"mysql:{code}", f"MySQL error {code}", EXACT, reached=code in _MYSQL_MAYBE_DONE)
+    return Finding(
+        kind, f"mysql:{code}", f"MySQL error {code}", EXACT, reached=str(code) in _maybe_done("mysql")
+    )
 
 
 def of_mongo(code: int) -> Finding | None:
     """Return what a MongoDB server error number means."""
-    kind = _MONGO.get(code)
+    kind = _kinds("mongodb").get(str(code))
     if kind is None:
         return None
     return Finding(kind, f"mongodb:{code}", f"MongoDB error {code}", CODE, reached=kind not in _REFUSED)
@@ -185,11 +113,11 @@ def of_errno(number: int) -> Finding | None:
         return Finding(
             K.UNAVAILABLE, f"errno:{number}", "the host's name could not be resolved", EXACT, reached=False
         )
-    kind = _ERRNO_KIND.get(number)
+    name = errno.errorcode.get(number, str(number))
+    kind = _kinds("errno").get({"EWOULDBLOCK": "EAGAIN", "ENOTSUP": "EOPNOTSUPP"}.get(name, name))
     if kind is None:
         return None
-    name = errno.errorcode.get(number, str(number))
-    return Finding(kind, f"errno:{name}", f"errno {name}", EXACT, reached=number in _ERRNO_MAYBE_DONE)
+    return Finding(kind, f"errno:{name}", f"errno {name}", EXACT, reached=name in _maybe_done("errno"))
 
 
 def of_exit_code(code: int) -> Finding | None:

@@ -3,50 +3,19 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
+from btm.classify import rules
 from btm.classify.finding import CODE, STATUS, WEAK, Finding
 from btm.classify.rules import form
 from btm.model import ErrorKind as K
 
-_KIND: dict[int, K] = {
-    400: K.INVALID_ARGUMENTS,
-    401: K.AUTH_ERROR,
-    402: K.QUOTA_EXHAUSTED,
-    403: K.AUTH_ERROR,
-    404: K.NOT_FOUND,
-    405: K.SCHEMA_DRIFT,  # the route no longer takes this method: no argument of the agent's can mend that
-    407: K.AUTH_ERROR,
-    408: K.TIMEOUT,
-    409: K.PRECONDITION_FAILED,
-    410: K.SCHEMA_DRIFT,
-    412: K.PRECONDITION_FAILED,
-    421: K.UNAVAILABLE,
-    423: K.PRECONDITION_FAILED,
-    424: K.PRECONDITION_FAILED,
-    425: K.UNAVAILABLE,
-    426: K.SCHEMA_DRIFT,
-    428: K.PRECONDITION_FAILED,
-    429: K.RATE_LIMIT,
-    440: K.AUTH_ERROR,  # IIS: login time-out
-    451: K.AUTH_ERROR,
-    498: K.AUTH_ERROR,  # Esri: invalid token
-    499: K.TIMEOUT,  # nginx: the client gave up waiting
-    500: K.SERVER_ERROR,
-    501: K.SCHEMA_DRIFT,
-    502: K.SERVER_ERROR,
-    503: K.UNAVAILABLE,
-    504: K.TIMEOUT,
-    507: K.QUOTA_EXHAUSTED,
-    511: K.AUTH_ERROR,
-    521: K.UNAVAILABLE,  # 520 to 530: Cloudflare, https://developers.cloudflare.com/support/troubleshooting/
-    522: K.TIMEOUT,
-    523: K.UNAVAILABLE,
-    524: K.TIMEOUT,
-    529: K.UNAVAILABLE,  # Anthropic: overloaded
-    530: K.UNAVAILABLE,
-    598: K.TIMEOUT,
-    599: K.TIMEOUT,
-}
+
+@cache
+def _kinds() -> dict[int, K]:
+    listed = rules.table("numbers")["http"].items()
+    return {int(code): K(kind) for kind, codes in listed for code in codes.split()}
+
 
 # Which kinds a code or a sentence in the same answer may make of a status.
 _ANY = frozenset(K) - {K.UNKNOWN}
@@ -76,7 +45,7 @@ def is_failure(status: object) -> bool:
 
 def kind_of(status: int) -> K:
     """Return the kind that a failing status (400 to 599) means when nothing else is known."""
-    return _KIND.get(status) or (K.INVALID_ARGUMENTS if status < 500 else K.SERVER_ERROR)
+    return _kinds().get(status) or (K.INVALID_ARGUMENTS if status < 500 else K.SERVER_ERROR)
 
 
 def of_status(status: int, hint: Finding | None) -> Finding:

@@ -253,7 +253,10 @@ def _is_message(body: Mapping[str, Any], call: ToolCall) -> bool:
     code = body.get("code", body.get("type", body.get("name")))
     if str(code)[:40].lower() in keys.GOOD_CODES or _payload_names(body):
         return False
-    return _is_error_code(code, body) or plain.read(text, "", writes=call.effect is Effect.WRITE).chance >= MESSAGE
+    return (
+        _is_error_code(code, body)
+        or plain.read(text, "", writes=call.effect is Effect.WRITE).chance >= MESSAGE
+    )
 
 
 def _is_error_code(code: Any, body: Mapping[str, Any]) -> bool:
