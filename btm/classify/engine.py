@@ -176,7 +176,7 @@ def _explicit_text(text: str, call: ToolCall, now: float | None) -> tuple[Any, F
                 return value, bodies.of_mapping(value, call, now)
             return _explicit_list(value, call, now)
         broken = markup.broken_json(text, call.tool)
-        if broken is not None:
+        if broken is not None or len(text) > _JSON_LIMIT:
             return text, broken
     if first == "<" and not _is_object_repr(text):
         return text, markup.of_markup(text, call.tool)

@@ -16,6 +16,8 @@ from btm.model import Effect, ToolCall
 
 CALL = ToolCall("get_order_details", {"order_id": "W1"}, Effect.READ, at=1.8e9)
 SUCCESS_US, ERROR_US, LARGE_RATIO = 5.0, 60.0, 1.5
+YARDSTICK_US = 1.0
+"""What `sorted(range(200))` takes on a machine on which the bars above are meant; slower ones are given their due."""
 
 SUCCESSES: dict[str, Any] = {
     "short text": "Transfer successful",
@@ -51,16 +53,20 @@ def median_us(work: Callable[[], object], rounds: int = 400) -> float:
     return statistics.median(times) / 1_000
 
 
+def allowed(microseconds: float) -> float:
+    return microseconds * max(1.0, median_us(lambda: sorted(range(200)), 2_000) / YARDSTICK_US)
+
+
 @pytest.mark.parametrize("name", SUCCESSES)
 def test_a_plain_success_is_named_at_once(benchmark: Any, name: str) -> None:
     benchmark(classify, CALL, SUCCESSES[name])
-    assert median_us(lambda: classify(CALL, SUCCESSES[name])) <= SUCCESS_US
+    assert median_us(lambda: classify(CALL, SUCCESSES[name])) <= allowed(SUCCESS_US)
 
 
 @pytest.mark.parametrize("name", ERRORS)
 def test_an_error_is_named_quickly(benchmark: Any, name: str) -> None:
     benchmark(classify, CALL, **ERRORS[name])
-    assert median_us(lambda: classify(CALL, **ERRORS[name])) <= ERROR_US
+    assert median_us(lambda: classify(CALL, **ERRORS[name])) <= allowed(ERROR_US)
 
 
 ROWS = [{"id": n, "name": "x" * 20, "status": "ok"} for n in range(18_000)]
