@@ -11,14 +11,14 @@ from rich.markup import escape
 
 from btm.cli.logs import print_skipped, read_logs, skipped_rows
 from btm.cli.options import FORMAT, JSON, LOGS, STRICT, map_option
-from btm.cli.output import FOUND, console, counted, emit_json, listed, paragraph, table
+from btm.cli.output import FOUND, console, counted, emit_json, listed, table
 from btm.fallback import FallbackMap
 from btm.logs.audit import Audit, Audited, Label, annotate
 from btm.logs.conversation import Skipped
 from btm.logs.listening import Listener
 
 _WORST = 10
-_SHOWN = 4
+_SHOWN = 3
 _BESIDE_TOOLS = 44  # columns for a label and the numbers
 
 
@@ -105,20 +105,28 @@ def _print(done: Audit, skipped: list[Skipped], worst: int) -> None:
         most = listed(top, out.width - _BESIDE_TOOLS)
         shown.add_row(label, f"{done.counts[label]:,}", f"{done.conversations_with(label):,}", most)
     out.print(shown)
-    for audited in done.worst(worst):
-        _print_one(audited, out)
+    for label in Label:
+        if done.counts[label] and worst:
+            out.print()
+            _print_finding(label, done, worst, out)
     if skipped:
         out.print()
         print_skipped(skipped, len(skipped), out)
 
 
-def _print_one(audited: Audited, out: Console) -> None:
+def _print_finding(label: Label, done: Audit, worst: int, out: Console) -> None:
+    """Print one table: where a label was given, the conversations with most of it first."""
+    shown = table("conversation", "step", "tool", "what", numeric=("step",), title=str(label))
+    for audited in done.worst_of(label, worst):
+        given = [annotation for annotation in audited.annotations if annotation.label is label]
+        for place, annotation in enumerate(given[:_SHOWN]):
+            where = _where(audited) if not place else ""
+            shown.add_row(where, str(annotation.step), escape(annotation.tool), escape(annotation.detail))
+        if len(given) > _SHOWN:
+            shown.add_row("", "", "", f"and {len(given) - _SHOWN:,} more")
+    out.print(shown)
+
+
+def _where(audited: Audited) -> str:
     reward = "" if audited.reward is None else f", reward {audited.reward:g}"
-    out.print()
-    paragraph(out, audited.source, style="bold")
-    paragraph(out, f"conversation {audited.conversation_id}{reward}", first="  ", rest="  ")
-    for annotation in audited.annotations[:_SHOWN]:
-        where = f"step {annotation.step}, {annotation.tool}"
-        paragraph(out, f"{annotation.label} at {where}: {annotation.detail}", first="  - ", rest="    ")
-    if len(audited.annotations) > _SHOWN:
-        out.print(f"    and {len(audited.annotations) - _SHOWN:,} more")
+    return escape(f"{audited.source}{reward}")

@@ -318,6 +318,11 @@ class Audit:
         """How many conversations a label was given in."""
         return sum(1 for audited in self.found if any(a.label is label for a in audited.annotations))
 
+    def worst_of(self, label: Label, count: int) -> list[Audited]:
+        """Return the conversations in which a label was given most often; ties as in the logs."""
+        found = [audited for audited in self.found if audited.labels[label]]
+        return sorted(found, key=lambda audited: -audited.labels[label])[:count]
+
     def worst(self, count: int) -> list[Audited]:
         """Return the conversations with most annotations, most kinds of them first; ties as in the logs."""
         return sorted(self.found, key=lambda a: (-len(a.labels), -len(a.annotations)))[:count]

@@ -59,6 +59,7 @@ def test_a_recorded_log_is_read_whole(name: str, conversations: int, calls: int,
     assert len(found) == conversations
     assert sum(1 for c in found for _ in c.calls) == calls
     assert sum(call.is_error is True for c in found for call in c.calls) == flagged
+    assert len({c.source for c in found}) == conversations
     assert len({c.digest for c in found}) == len({c.conversation_id for c in found}) == conversations
 
 

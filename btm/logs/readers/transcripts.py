@@ -16,7 +16,7 @@ from btm.logs.conversation import Item
 from btm.logs.finding import conversations_in
 from btm.logs.parts import is_message
 from btm.logs.records import Log
-from btm.logs.sample import Sample
+from btm.logs.sample import Sample, Shape
 from btm.logs.scanner import Path
 
 
@@ -38,7 +38,11 @@ class Transcript(NamedTuple):
         """Where the records lie that are a conversation each, if they are."""
         if joining.are_snapshots(sample):
             return None
-        return self.path if self.path and self.path[0] in sample.keys else records_apart(sample)
+        beyond = (
+            sample.shape is Shape.OBJECT and not sample.records
+        )  # what leads to them may be far from the beginning
+        there = bool(self.path) and (self.path[0] in sample.keys or beyond)
+        return self.path if there else records_apart(sample)
 
     def read(self, log: Log) -> Iterator[Item]:
         """Read the log's conversations."""
