@@ -86,11 +86,12 @@ def test_a_name_and_its_number_stay_together(log: Path) -> None:
     assert not any(line.strip().isdecimal() for line in lines)
 
 
-def test_what_was_found_hangs_from_its_conversation(log: Path) -> None:
+def test_what_was_found_is_a_table_a_finding(log: Path) -> None:
     lines = lines_of("audit", log, "--worst", "1")
-    at = next(n for n, line in enumerate(lines) if line.startswith("  conversation conversation-"))
-    assert lines[at - 1].startswith(str(log)[:40]) or lines[at - 2].startswith(str(log)[:40])
-    assert lines[at + 1].startswith("  - loop at step ")
+    at = lines.index("loop")
+    assert lines[at + 1].split() == ["conversation", "step", "tool", "what"]
+    rows = "".join(line[:24].strip() for line in lines[at + 2 :])
+    assert str(log)[:20] in rows
 
 
 @pytest.mark.parametrize(
