@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 
 from btm.fallback import Step
 from btm.learning.posterior import BetaPosterior
-from btm.model import MAX_ORDINAL, Action, ErrorKind, EvidenceKey, Incident
+from btm.model import MAX_ORDINAL, Action, Effect, ErrorKind, EvidenceKey, Incident
 from btm.planning.plan import RecoveryPlan, Verdict
 from btm.planning.policy import Policies, Situation
 
@@ -58,7 +58,7 @@ class Options:
     ``irreversible`` and ``idempotent`` are of the tool that failed; ``cost`` is its cost per call. ``general`` says that
     every call of it is another command, ``mapped`` that the map knows it. ``hints`` are substitutes that no map names,
     known from what worked before; their arguments are the agent's to find. ``down`` says that the tool does not work for
-    anyone now: calling it again, in whatever way, is no step.
+    anyone now: calling it again, in whatever way, is no step; ``worked_before`` that it did lately.
     """
 
     switches: tuple[Step, ...] = ()
@@ -73,6 +73,7 @@ class Options:
     mapped: bool = False
     hints: tuple[Step, ...] = ()
     down: bool = False
+    worked_before: bool = False
 
 
 Believe = Callable[[EvidenceKey], BetaPosterior]
@@ -296,7 +297,14 @@ def _situation(incident: Incident, options: Options, worth: Sequence[Step]) -> S
         verify_tool=options.verify.tool if options.verify else "",
         escalation_tool=options.escalation_tool,
         untried=untried,
+        odd=options.worked_before and _is_odd(incident),
     )
+
+
+def _is_odd(incident: Incident) -> bool:
+    """Whether a failure that would otherwise end a read's way may be a single one: nobody has tried again yet."""
+    odd = incident.kind in (ErrorKind.AUTH_ERROR, ErrorKind.SCHEMA_DRIFT)
+    return odd and incident.call.effect is Effect.READ and not incident.tried(Action.RETRY)
 
 
 def _forbidden(verdicts: Sequence[Verdict]) -> frozenset[Action]:

@@ -10,7 +10,8 @@ name           what it holds
 ``outcome``    ``kind``, ``family``, ``ambiguous``, ``silent``, ``status_code``, ``retry_after_s``, ``repeatable``
 ``incident``   ``tries`` (identical calls so far, the first included), ``tried`` (counts by action), ``happened``
                (true, false, or none: what was found out about an ambiguous write), ``changed`` (whether a write
-               succeeded since the failure)
+               succeeded since the failure), ``odd`` (whether a read failed so for the first time, of a tool that worked
+               before: one more try tells whether it is dead)
 ``verify``     ``tool``: the read that checks this write, or an empty text
 ``escalation`` ``tool``: who to hand over to, or an empty text
 ``untried``    names of the tools that are worth trying and have not been
@@ -101,6 +102,7 @@ class Situation:
     untried: tuple[str, ...] = ()
     unchecked: tuple[str, ...] = ()
     pending: bool = False
+    odd: bool = False
 
     @cached_property
     def names(self) -> Mapping[str, Any]:
@@ -132,6 +134,7 @@ class Situation:
                 "tried": tried,
                 "happened": incident.happened if incident else None,
                 "changed": incident.changed if incident else False,
+                "odd": self.odd,
             },
             "verify": {"tool": self.verify_tool},
             "escalation": {"tool": self.escalation_tool},

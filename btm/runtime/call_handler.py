@@ -156,6 +156,7 @@ class Recovery:
             health=self.ledger.health(incident.tool),
             worked=() if mapped else self.ledger.stood_in(incident.tool, incident.kind),
             down=self._is_down if self.ledger.any_down else None,
+            worked_before=self.ledger.worked_before(incident.tool),
         )
 
     def _above(self, incident: Incident) -> Iterator[Incident]:

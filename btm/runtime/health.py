@@ -50,6 +50,11 @@ class Health:
         factor = self._factor(health, now)
         return health.successes * factor, health.failures * factor
 
+    def worked(self, tool: str) -> bool:
+        """Whether one of the latest calls of ``tool`` succeeded."""
+        health = self._tools.get(tool)
+        return health is not None and any(ok for _, ok in health.latest)
+
     def sentence(self, tool: str, now: float) -> str:
         """Return "failed 6 of its last 6 calls in 4 min", or "" while there is nothing striking to say."""
         health = self._tools.get(tool)

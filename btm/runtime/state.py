@@ -430,6 +430,11 @@ class Ledger:
             self._hooks.post(IncidentOpened(incident))
         return incident
 
+    def worked_before(self, tool: str) -> bool:
+        """Whether one of the latest calls of ``tool`` succeeded."""
+        with self._lock:
+            return self._health.worked(tool)
+
     def retract(self, events: Iterable[CallEvent]) -> None:
         """Take back what calls taught: the store had them already, from another process or an earlier run."""
         with self._lock:
