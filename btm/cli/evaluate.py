@@ -21,9 +21,9 @@ DEMO_DATABASE = "btm-demo.db"
 T = TypeVar("T")
 
 _SCENARIOS_HELP = (
-    "clean, retry_works, switch_needed, impossible, mixed (each task drawn into one of the last three), or all "
-    "(the first four). Repeatable or comma-separated.  [default: retry_works,switch_needed,impossible; mixed in the "
-    "heterogeneous profile]"
+    "clean, retry_works, switch_needed, impossible, mixed (each task drawn into one of the last three), noisy (any fault "
+    "on any call, with no promise), or all (the first four). Repeatable or comma-separated.  [default: "
+    "retry_works,switch_needed,impossible; mixed in the heterogeneous profile]"
 )
 
 
@@ -40,10 +40,18 @@ _SCENARIOS_HELP = (
     help="What the agent runs with; --list-arms says which there are.",
 )
 @click.option(
-    "--seed", type=int, default=0, show_default=True, help="The same seed gives the same run, to the byte."
+    "--seed",
+    "seeds",
+    metavar="N|A..B",
+    default="0",
+    show_default=True,
+    help="The same seed gives the same run, to the byte. Several (0..4, or 0,3) run one after the other.",
 )
 @click.option(
     "--rate", type=float, default=0.4, show_default=True, help="Chance that a call is a failing one."
+)
+@click.option(
+    "--unseen", is_flag=True, help="noisy: silent faults strike at fields that the map does not declare."
 )
 @click.option("--fault-kinds", metavar="K,...", help="Inject only these kinds of fault.  [default: all nine]")
 @click.option(
@@ -220,7 +228,8 @@ def _request(
     domain: str,
     scenarios: tuple[str, ...],
     arms: str,
-    seed: int,
+    seeds: str,
+    unseen: bool,
     rate: float,
     fault_kinds: str | None,
     max_consecutive: int,
@@ -241,9 +250,11 @@ def _request(
     from btm.lab.request import Request, default_scenarios  # noqa: PLC0415
     from btm.lab.world import ALLOWANCE  # noqa: PLC0415
 
+    numbers = read_seeds(seeds)
     kinds = kinds_in(fault_kinds) if fault_kinds is not None else FAULT_KINDS
     faults = FaultSettings(
-        seed=seed,
+        seed=numbers[0],
+        unseen=unseen,
         rate=rate,
         weights={kind: 1.0 for kind in FAULT_KINDS if kind in kinds},
         max_consecutive=max_consecutive,
@@ -251,6 +262,7 @@ def _request(
     )
     return Request(
         domain=domain,
+        seeds=numbers if len(numbers) > 1 else (),
         scenarios=read_scenarios(scenarios) or default_scenarios(profile),
         arms=tuple(filter(None, (arm.strip() for arm in arms.split(",")))),
         faults=faults,
@@ -263,6 +275,20 @@ def _request(
         tasks=read_tasks(tasks),
         database=database,
     )
+
+
+def read_seeds(text: str) -> tuple[int, ...]:
+    """Read ``--seed``: a number, numbers separated by commas, or the first and the last of a row (``0..4``)."""
+    found: list[int] = []
+    try:
+        for part in text.split(","):
+            first, dots, last = part.partition("..")
+            found += range(int(first), int(last) + 1) if dots else [int(first)]
+    except ValueError:
+        found = []
+    if not found:
+        raise EvaluationError(f"--seed is a number, or several (0..4, or 0,3), not {text!r}")
+    return tuple(dict.fromkeys(found))
 
 
 def read_scenarios(values: tuple[str, ...]) -> tuple[Scenario, ...]:

@@ -13,6 +13,7 @@ from btm.cli.output import console, counted, paragraph, table
 from btm.lab.arms import ARMS
 from btm.lab.demo import Demo
 from btm.lab.metrics import ALL, Paired, Result
+from btm.lab.net import Net, net_of
 from btm.lab.report import against_best, command_line, comparisons, summary
 from btm.lab.request import HETEROGENEOUS, Evaluation
 from btm.lab.scenarios import Scenario
@@ -28,6 +29,7 @@ _SHORT = {
     Scenario.SWITCH_NEEDED: "switch needed",
     Scenario.IMPOSSIBLE: "impossible",
     Scenario.MIXED: "mixed",
+    Scenario.NOISY: "noisy",
 }
 _WIDTHS = {
     "arm": 14,
@@ -70,6 +72,9 @@ def show_evaluation(evaluation: Evaluation) -> None:
     if differences:
         _heading(f"against {first}, on the same tasks")
         console().print(_differences(differences))
+    if Scenario.NOISY in request.scenarios:
+        _heading(f"gained and lost against {first}, by kind of fault on a task's path")
+        console().print(_net(net_of(evaluation.episodes, Scenario.NOISY)))
     for row in against_best(evaluation) if request.best_fixed else ():
         _heading(f"against the best fixed order in hindsight, {row.scenario}: {row.b.removeprefix('order:')}")
         _say(
@@ -111,6 +116,18 @@ def _differences(rows: Iterable[Paired]) -> Table:
             "< 0.001" if row.p < 0.001 else f"{row.p:.3f}",
         )
         last = row.scenario
+    return made
+
+
+def _net(rows: Iterable[Net]) -> Table:
+    numeric = ("tasks", "solved before", "gained", "lost", "net")
+    made = table("arm", "fault", *numeric, numeric=numeric)
+    last = ""
+    for row in rows:
+        counts = (row.episodes, row.solved_before, row.gained, row.lost)
+        fault = row.fault_kind or "any"
+        made.add_row(row.arm if row.arm != last else "", fault, *map(str, counts), f"{row.net:+d}")
+        last = row.arm
     return made
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from btm.lab.environment import ScriptStep, Task, ToolSpec
-from btm.lab.instruction import Instruction, about, first_instruction, instructions
+from btm.lab.instruction import Instruction, about, first_instruction, instructions, standing
 from btm.lab.jsonvalue import pairs, parsed
 from btm.lab.knowledge import Knowledge
 from btm.model import Action, Effect
@@ -113,12 +113,14 @@ def run_agent(
     tools: Mapping[str, ToolSpec],
     settings: AgentSettings = DEFAULT_SETTINGS,
     wait: Callable[[float], None] | None = None,
+    notices: Callable[[], str] | None = None,
 ) -> AgentRun:
     """Run the script of a task and return how it went.
 
-    ``wait`` is told how many seconds a context asks to wait before a call; none is waited without it.
+    ``wait`` is told how many seconds a context asks to wait before a call; none is waited without it. ``notices`` gives
+    what stands in the request before the agent's turn.
     """
-    episode = _EpisodeRun(task, call, tools, settings, wait)
+    episode = _EpisodeRun(task, call, tools, settings, wait, notices)
     return episode.run()
 
 
@@ -141,9 +143,11 @@ class _EpisodeRun:
         tools: Mapping[str, ToolSpec],
         settings: AgentSettings,
         wait: Callable[[float], None] | None,
+        notices: Callable[[], str] | None = None,
     ) -> None:
         self._task, self._tools, self._settings = task, tools, settings
         self._invoke, self._wait = call, wait
+        self._notices = notices if settings.follows else None
         self._knows = Knowledge(task, tools)
         self._made: list[AgentCall] = []
         self._escalated = False
@@ -175,10 +179,15 @@ class _EpisodeRun:
 
     def _take(self, work: _CurrentStep) -> None:
         """Make a step's call and do about its failures what the settings and the contexts say."""
-        move = self._call(work, work.step.tool, work.arguments, "script")
+        work, move = self._first(work)
         repeats = 0
         for _ in range(self._settings.moves):
-            advice = self._settings.follows and instructions(move.observation.advice or "")
+            text = move.observation.advice or ""
+            advice = self._settings.follows and instructions(text)
+            checked = self._checked(work, standing(text, work.step.tool)) if advice else None
+            if checked is not None:
+                work, move = checked
+                continue
             earlier = self._earlier(work, move)
             if advice and earlier is not None:
                 mended = self._mend(work, earlier, move, advice)
@@ -199,6 +208,35 @@ class _EpisodeRun:
         if not answer.is_error and not self._escalated:
             own = move.tool == work.step.tool and answer.served_by in ("", work.step.tool)
             self._knows.take(work.number, answer.value, work.arguments, own=own)
+
+    def _first(self, work: _CurrentStep) -> tuple[_CurrentStep, _StepState]:
+        """Make a step's call, after the checks that notices want before it, or what they say to call instead."""
+        said = standing(self._notices(), work.step.tool) if self._notices is not None else ()
+        for one in said:
+            if one.action is Action.SWITCH:
+                nothing = _StepState(ToolResponse(None, is_error=True), work.step.tool, work.arguments)
+                made = self._do(work, nothing, one)
+                if made is not None:
+                    return work, made
+        mended = self._checked(work, said)
+        return mended or (work, self._call(work, work.step.tool, work.arguments, "script"))
+
+    def _checked(
+        self, work: _CurrentStep, said: Iterable[Instruction]
+    ) -> tuple[_CurrentStep, _StepState] | None:
+        """Make checks; return the step done from what the first one that contradicts shows, None if none does."""
+        for one in said:
+            arguments = self._knows.fill(one.tool, one.arguments, {})
+            if one.action is not Action.VERIFY or arguments is None:
+                continue
+            made = self._call(work, one.tool, arguments, Action.VERIFY.value)
+            earlier = self._earlier(work, made)
+            advice = instructions(made.observation.advice or "")
+            if earlier is not None and advice:
+                mended = self._mend(work, earlier, made, advice)
+                if mended is not None:
+                    return mended
+        return None
 
     def _earlier(self, work: _CurrentStep, move: _StepState) -> int | None:
         """Return the number of the earlier step that a context is about, when it is not about the call just made."""

@@ -34,6 +34,9 @@ class Arm(Protocol):
     def calls(self, desk: Desk) -> Call:
         """Return the call function for one episode."""
 
+    def notices(self, desk: Desk) -> str:
+        """Return what the agent's request says before its turn."""
+
     def done(self, desk: Desk) -> None:
         """Take note that an episode has ended."""
 
@@ -46,6 +49,10 @@ class Forgetful:
     """Base of the arms that keep nothing."""
 
     name: str
+
+    def notices(self, desk: Desk) -> str:  # noqa: ARG002 - the protocol's argument
+        """Nothing is said."""
+        return ""
 
     def done(self, desk: Desk) -> None:
         """Nothing is kept."""

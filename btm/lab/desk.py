@@ -64,7 +64,9 @@ class Desk:
         ``rate`` is the chance that a call on the script is a failing one.
         """
         session = environment.open(setup.task, clock.time)
-        injector = Injector(session.call, setup.plan, shapes=shapes, clock=clock, budget=faults)
+        injector = Injector(
+            session.call, setup.plan, shapes=setup.shapes or shapes, clock=clock, budget=faults, tell=False
+        )
         conversation = "/".join(filter(None, (environment.domain, name, setup.scenario, setup.task.task_id)))
         return cls(
             setup,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 from btm.lab.agent import AgentRun, run_agent, solved
 from btm.lab.arms import Arm
@@ -36,7 +37,13 @@ def run_episode(arm: Arm, setup: Setup, stage: Stage, start: float, clean: float
     )
     run: AgentRun | None = None
     try:
-        run = run_agent(setup.task, arm.calls(desk), tools=desk.environment.tools, wait=desk.clock.sleep)
+        run = run_agent(
+            setup.task,
+            arm.calls(desk),
+            tools=desk.environment.tools,
+            wait=desk.clock.sleep,
+            notices=partial(arm.notices, desk),
+        )
     except OutOfBudgetError:
         pass  # the episode ends here, undone
     finally:

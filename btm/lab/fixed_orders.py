@@ -42,6 +42,10 @@ class FixedOrder:
         """Return the call function for one episode."""
         return _OrderWalk(self, desk, desk.fallback_map, desk.environment.tools)
 
+    def notices(self, desk: Desk) -> str:  # noqa: ARG002 - the protocol's argument
+        """Nothing is said."""
+        return ""
+
     def done(self, desk: Desk) -> None:
         """Nothing is kept."""
 

@@ -37,6 +37,8 @@ _TOOL = re.compile(
     r"^\W*(?:(?:to|with|using|by|calling|the|arguments|of)\b\W*)*(?P<tool>[A-Za-z_](?:[\w./-]*\w)?)"
 )
 _ABOUT = re.compile(r"^[\s>*_`#-]*about[\s*_`]*:[\s*_`]*(?P<tool>[\w./-]+)(?P<rest>.*)$", re.MULTILINE)
+_CHECK = re.compile(r"^check: (?:before (?P<tools>[\w./, -]+?), )?verify(?P<rest> with .*)$", re.MULTILINE)
+_DOWN = re.compile(r"^down: (?P<tool>[\w./-]+) .*?Instead, switch(?P<rest> to .*)$", re.MULTILINE)
 _WAIT = re.compile(r"\bafter\s+(?P<seconds>\d+(?:\.\d+)?)\s*s\b", re.IGNORECASE)
 _MISSING = re.compile(r"\bfill in\s+(?P<names>[\w./-]+(?:,\s+(?!then\b)[\w./-]+)*)", re.IGNORECASE)
 
@@ -45,6 +47,18 @@ def instructions(text: str) -> tuple[Instruction, ...]:
     """Return what a context's ``next: ...`` and ``then: ...`` lines say, in order; other lines say nothing to do."""
     read = (_read(found["verb"].lower(), found["rest"]) for found in _LINE.finditer(text))
     return tuple(said for said in read if said is not None)
+
+
+def standing(text: str, tool: str) -> tuple[Instruction, ...]:
+    """Return what notices say to do before (or instead of) a call of ``tool``: checks to make, or what to call instead."""
+    found: list[Instruction] = []
+    for line in _CHECK.finditer(text):
+        if line["tools"] is None or tool in line["tools"].split(", "):
+            found += [said for said in (_read("verify", line["rest"]),) if said is not None]
+    for line in _DOWN.finditer(text):
+        if line["tool"] == tool:
+            found += [said for said in (_read("switch", line["rest"]),) if said is not None]
+    return tuple(found)
 
 
 def about(text: str) -> tuple[str, Mapping[str, Any]] | None:

@@ -131,6 +131,10 @@ class MemoryArm:
 
         return call
 
+    def notices(self, desk: Desk) -> str:
+        """Return what the memory says before the agent's turn."""
+        return "\n".join(self.memory.notices(desk.conversation, available=desk.environment.tools.keys()))
+
     def done(self, desk: Desk) -> None:
         """End the conversation: what was left open teaches nothing."""
         self.memory.end(desk.conversation)

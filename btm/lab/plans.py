@@ -50,7 +50,7 @@ class HealingFaults:
         sure = not self.shapes.of(site.tool).writes or name_of(site) in self.checkable
         plans = self._plans
         found = plans[name_of(site) == self.forced, sure].fault(site)
-        if found is None or self.world is None:
+        if found is None or self.world is None or found.kind is None:
             return found
         return found if self._still_fails(site, found.kind) else None
 

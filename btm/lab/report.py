@@ -8,7 +8,9 @@ from typing import Any
 
 from btm.lab.faults.settings import EQUAL_WEIGHTS, FaultSettings
 from btm.lab.metrics import Paired, Result, best_fixed, compare, paired, results
+from btm.lab.net import net_of
 from btm.lab.request import UNIFORM, Evaluation, Request, default_scenarios
+from btm.lab.scenarios import Scenario
 from btm.lab.world import ALLOWANCE
 
 _DIGITS = 6
@@ -29,6 +31,10 @@ def document(evaluation: Evaluation, command: str | None = None) -> dict[str, An
         "results": [_rounded(asdict(row)) for row in summary(evaluation)],
         "paired": [_rounded(asdict(row)) for row in comparisons(evaluation)],
     }
+    if request.seeds:
+        found["seeds"] = list(request.seeds)
+    if Scenario.NOISY in request.scenarios:
+        found["net"] = [asdict(row) for row in net_of(evaluation.episodes, Scenario.NOISY)]
     if request.best_fixed:
         found["best_fixed"] = [_rounded(asdict(row)) for row in against_best(evaluation)]
     return found
@@ -55,6 +61,13 @@ def comparisons(evaluation: Evaluation) -> tuple[Paired, ...]:
     return paired(evaluation.episodes, evaluation.request.scenarios)
 
 
+def _seeds(request: Request) -> str:
+    seeds = request.seeds or (request.faults.seed,)
+    if len(seeds) > 1 and seeds == tuple(range(seeds[0], seeds[-1] + 1)):
+        return f"{seeds[0]}..{seeds[-1]}"
+    return ",".join(map(str, seeds))
+
+
 def _rounded(row: dict[str, Any]) -> dict[str, Any]:
     return {key: round(value, _DIGITS) if isinstance(value, float) else value for key, value in row.items()}
 
@@ -65,11 +78,12 @@ def command_line(request: Request) -> str:
     words = ["btm", "eval", "--domain", request.domain]
     if request.scenarios != default_scenarios(request.profile):
         words += ["--scenario", ",".join(request.scenarios)]
-    words += ["--arms", ",".join(request.arms), "--seed", str(faults.seed)]
+    words += ["--arms", ",".join(request.arms), "--seed", _seeds(request)]
     if faults.rate != plain.rate:
         words += ["--rate", f"{faults.rate:g}"]
     if faults.weights != EQUAL_WEIGHTS:
         words += ["--fault-kinds", ",".join(kind for kind, weight in faults.weights.items() if weight > 0)]
+    words += ["--unseen"] * faults.unseen
     if faults.max_consecutive != plain.max_consecutive:
         words += ["--max-consecutive", str(faults.max_consecutive)]
     if faults.budget is not None:

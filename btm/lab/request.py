@@ -36,7 +36,8 @@ class Request:
     ``tasks`` is how many of a domain's tasks to take from the first on, or their ids; None takes all. ``worlds`` and
     ``passes`` belong to the heterogeneous profile: how many worlds to average over, and how often btm goes through
     its half of the tasks, each time with other faults; ``contrast`` and ``allowance`` are those of its worlds
-    (:mod:`btm.lab.world`). ``best_fixed`` runs the fixed orders too.
+    (:mod:`btm.lab.world`). ``best_fixed`` runs the fixed orders too. ``seeds``, where there are several, run one after
+    the other, each with memories of its own.
     """
 
     domain: str = "shop"
@@ -51,6 +52,7 @@ class Request:
     contrast: float = 1.0
     allowance: tuple[float, float] = ALLOWANCE
     best_fixed: bool = False
+    seeds: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

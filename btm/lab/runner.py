@@ -30,6 +30,8 @@ def evaluate(
     an unknown domain, arm, profile or task, and when no task is left for a scenario; MissingExtraError when a
     domain's package is absent.
     """
+    if len(request.seeds) > 1:
+        return _over_seeds(request, progress, look)
     wanted = (*request.arms, *(ORDERS if request.best_fixed else ()))
     arms = check_arms(wanted)
     if request.profile not in PROFILES:
@@ -64,6 +66,31 @@ def evaluate(
         finally:
             arm.close()
     return Evaluation(request, tuple(episodes), left_out, environment.left_out)
+
+
+def _over_seeds(
+    request: Request, progress: Progress | None, look: Callable[[Arm], None] | None
+) -> Evaluation:
+    """Run the request under each of its seeds; the episodes of each are those of a world of their own."""
+    runs: list[Evaluation] = []
+    for number, seed in enumerate(request.seeds):
+        single = replace(
+            request,
+            seeds=(),
+            faults=replace(request.faults, seed=seed),
+            database=None if number else request.database,
+        )
+
+        def tell(done: int, total: int, number: int = number) -> None:
+            if progress is not None:
+                progress(number * total + done, len(request.seeds) * total)
+
+        runs.append(evaluate(single, progress=tell, look=look))
+    episodes = tuple(
+        replace(e, world=seed) for seed, run in zip(request.seeds, runs, strict=True) for e in run.episodes
+    )
+    left_out = {s: sum(run.left_out.get(s, 0) for run in runs) for s in runs[0].left_out}
+    return Evaluation(request, episodes, left_out, runs[0].unusable)
 
 
 def make_arm(name: str, request: Request, fallback_map: FallbackMap) -> Arm:

@@ -9,6 +9,8 @@
 * ``impossible``: such a tool, and every way round it that the map knows, is blocked for good, with an exception.
 * ``mixed``: each task drawn into one of the three. In a heterogeneous world nothing has to be drawn: calls fail in ways
   that pass or not as the tool's character has it, and its substitutes are as reliable as they are.
+* ``noisy``: every call, also of a substitute, meets one of the nine faults at the same rate, harmless ones included, with
+  no promise that the task can be solved. It shows what btm costs where it is wrong: what bare solves and it loses.
 
 Whoever knows the map and the faults solves every task of ``retry_works`` and ``switch_needed`` and none of
 ``impossible`` (``btm.lab.oracle`` does, and a test holds that over seeds). A task for which a scenario cannot
@@ -18,7 +20,7 @@ be made, such as one without a substitute on its path, is left out of it, and co
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
@@ -30,8 +32,9 @@ from btm.lab.environment import Environment, ScriptStep, Task
 from btm.lab.faults.corrupt import harms
 from btm.lab.faults.draw import Draw
 from btm.lab.faults.kinds import MAY_FOLLOW_THE_EFFECT, RAISED, REPEAT_HEALS, RETURNED
-from btm.lab.faults.plan import FaultPlan, NoFaults, Site
+from btm.lab.faults.plan import Fault, FaultPlan, NoFaults, RandomFaults, Site
 from btm.lab.faults.settings import FaultSettings
+from btm.lab.faults.shape import Shapes
 from btm.lab.jsonvalue import field_name
 from btm.lab.plans import BlockedTools, HealingFaults, SiteName, name_of
 from btm.lab.replay import Replay, replay
@@ -49,6 +52,7 @@ class Scenario(StrEnum):
     SWITCH_NEEDED = "switch_needed"
     IMPOSSIBLE = "impossible"
     MIXED = "mixed"
+    NOISY = "noisy"
 
 
 TROUBLED = (Scenario.RETRY_WORKS, Scenario.SWITCH_NEEDED, Scenario.IMPOSSIBLE)
@@ -60,7 +64,8 @@ class Setup:
     """One episode, ready to be run by any arm: a task and the faults that wait for it.
 
     ``kinds`` are the faults on the task's path; ``drawn`` is the scenario that ``mixed`` chose, else ``scenario``.
-    ``allowance`` is what the episode may cost beyond what it costs the arm when nothing fails.
+    ``allowance`` is what the episode may cost beyond what it costs the arm when nothing fails. ``shapes`` stand for the
+    stage's where faults are to strike elsewhere.
     """
 
     scenario: Scenario
@@ -70,6 +75,7 @@ class Setup:
     kinds: frozenset[ErrorKind] = frozenset()
     blocked: frozenset[str] = frozenset()
     allowance: float = math.inf
+    shapes: Shapes | None = None
 
 
 @dataclass
@@ -110,6 +116,8 @@ class Stage:
                 return self._switch_needed(task)
             case Scenario.IMPOSSIBLE:
                 return self._impossible(task)
+            case Scenario.NOISY:
+                return self._noisy(task)
             case Scenario.MIXED if self.world is not None:
                 setup = self._retry_works(task)
                 return setup and replace(setup, scenario=scenario, drawn=scenario)
@@ -161,8 +169,16 @@ class Stage:
                 return None
             plan = replace(plan, forced=forced)
         met = (plan.fault(site) for site in sites.values())
-        kinds = frozenset(fault.kind for fault in met if fault is not None)
-        return Setup(Scenario.RETRY_WORKS, Scenario.RETRY_WORKS, task, plan, kinds)
+        return Setup(Scenario.RETRY_WORKS, Scenario.RETRY_WORKS, task, plan, _kinds(met))
+
+    # -- noisy
+
+    def _noisy(self, task: Task) -> Setup:
+        """Any of the nine faults on any call, substitutes too, whether or not they do harm: nothing is promised."""
+        shapes = self.shapes.unseen() if self.settings.unseen else self.shapes
+        plan = RandomFaults(self.settings, task.task_id, shapes)
+        met = (plan.fault(_site(step)) for step in task.steps)
+        return Setup(Scenario.NOISY, Scenario.NOISY, task, plan, _kinds(met), shapes=shapes)
 
     # -- switch needed
 
@@ -270,6 +286,10 @@ class Stage:
             world=self.world,
         )
         return Setup(scenario, scenario, task, plan, frozenset({kind}), tools)
+
+
+def _kinds(met: Iterable[Fault | None]) -> frozenset[ErrorKind]:
+    return frozenset(fault.kind for fault in met if fault is not None and fault.kind is not None)
 
 
 def _site(step: ScriptStep) -> Site:

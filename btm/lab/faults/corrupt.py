@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -68,7 +69,8 @@ def corrupt(kind: ErrorKind, result: Any, aim: Aim) -> Any | None:
     if kind not in _WAYS:
         raise ValueError(f"{kind} does not come as a result; expected malformed, {', '.join(_WAYS)}")
     parsed, is_text = _parse(result)
-    changed = _WAYS[kind](copy.deepcopy(parsed), aim)
+    ways = BY_VALUE if aim.shape.by_value else _WAYS
+    changed = ways[kind](copy.deepcopy(parsed), aim)
     if changed is None or changed == parsed:
         return None
     return json.dumps(changed) if is_text else changed
@@ -224,7 +226,91 @@ def _wrong(value: Any, aim: Aim) -> Any | None:
     return value
 
 
+def _missing_key(value: Any, aim: Aim) -> Any | None:
+    """Drop a key, or the end of a list."""
+    found = _fields(value, aim)
+    if not found:
+        return _without_tail(value, aim.draw)
+    holder, key = aim.draw.pick(found, "field")
+    del holder[key]
+    return value
+
+
+def _renamed_key(value: Any, aim: Aim) -> Any | None:
+    found = _fields(value, aim)
+    if not found or aim.draw.unit("form") < 1 / 3:
+        return {"data": value if isinstance(value, dict | list) else {"value": value}, "apiVersion": "2"}
+    holder, key = aim.draw.pick(found, "field")
+    holder[_renamed(key)] = holder.pop(key)
+    return value
+
+
+def _older(value: Any, aim: Aim) -> Any | None:
+    """Put an older time where there is one, and an earlier value of what changes with time."""
+    fields = _fields(value, aim)
+    if not isinstance(value, dict | list):
+        return None
+    age = aim.draw.integer(2, 40, "days") * DAY
+    dated = [(holder, key) for holder, key in fields if _DATE.match(str(holder[key]))]
+    for holder, key in dated:
+        holder[key] = aged(holder[key], aim.now, age)
+    changing = [(h, k) for h, k in fields if (h, k) not in dated and has_an_earlier_value(h[k])]
+    if changing:
+        holder, key = aim.draw.pick(changing, "field")
+        holder[key] = earlier(holder[key], aim.draw.at(key))
+    if not dated and not changing and isinstance(value, dict):
+        value["as_of"] = aged("Z", aim.now, age)
+    return value
+
+
+def _other_value(value: Any, aim: Aim) -> Any | None:
+    """Put another value in a field, a number or a state where there is one."""
+    fields = [
+        (holder, key) for holder, key in _fields(value, aim) if not isinstance(holder[key], dict | list)
+    ]
+    best = [(holder, key) for holder, key in fields if has_an_earlier_value(holder[key])]
+    if not fields:
+        return None if isinstance(value, dict | list) else other(value, aim.draw)
+    holder, key = aim.draw.pick(best or fields, "field")
+    holder[key] = other(holder[key], aim.draw.at(key))
+    return value
+
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:T|\b)")
+
+
+def _fields(value: Any, aim: Aim, path: tuple[str, ...] = ()) -> list[tuple[dict[str, Any], str]]:
+    """Return every field of a value, but those at the paths to be avoided."""
+    if isinstance(value, list):
+        return [found for item in value for found in _fields(item, aim, path)]
+    if not isinstance(value, dict):
+        return []
+    found: list[tuple[dict[str, Any], str]] = []
+    for key, inner in value.items():
+        here = (*path, str(key))
+        if not any(
+            covers(avoided, here) or covers(".".join(here), _place(avoided)) for avoided in aim.shape.avoid
+        ):
+            found.append((value, key))
+        found += _fields(inner, aim, here)
+    return found
+
+
+def _place(path: str) -> tuple[str, ...]:
+    return tuple(part for part in path.replace("[]", "").split(".") if part)
+
+
 _Way = Callable[[Any, Aim], Any]
+BY_VALUE: Mapping[ErrorKind, _Way] = MappingProxyType(
+    {
+        ErrorKind.SCHEMA_DRIFT: _renamed_key,
+        ErrorKind.PARTIAL_DATA: _missing_key,
+        ErrorKind.STALE_DATA: _older,
+        ErrorKind.FACTUAL_ERROR: _other_value,
+    }
+)
+"""How silent faults are made of a value's form alone, where nothing is declared."""
+
 _WAYS: Mapping[ErrorKind, _Way] = MappingProxyType(
     {
         ErrorKind.SCHEMA_DRIFT: _drifted,

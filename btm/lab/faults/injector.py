@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -15,6 +16,9 @@ from btm.lab.faults.kinds import RAISED
 from btm.lab.faults.plan import Fault, FaultPlan, Site
 from btm.lab.faults.shape import Shapes
 from btm.model import ErrorKind
+from btm.support.untrusted import tool_name
+
+_log = logging.getLogger("btm")
 
 Invoke = Callable[[str, Mapping[str, Any]], Any]
 """Runs a tool by name: returns its result or raises."""
@@ -42,6 +46,9 @@ class InjectedCall:
 class Injector:
     """Wraps the call function of a session for one episode; ``calls`` is the record of what went through it.
 
+    ``skipped`` counts, by tool and kind, the faults that were left out because an answer had no place for them;
+    ``tell`` logs a warning for the first of each.
+
     ``budget`` is the most faults it injects (None: no bound). Calls take simulated time on ``clock``: 0.05 to 0.4
     seconds by tool, and ``TIMEOUT_S`` for a timeout.
     """
@@ -54,23 +61,26 @@ class Injector:
         shapes: Shapes | None = None,
         clock: VirtualClock | None = None,
         budget: int | None = None,
+        tell: bool = True,
     ) -> None:
         self._invoke = invoke
         self._plan = plan
         self._shapes = shapes or Shapes()
         self._clock = clock or VirtualClock()
         self._budget = budget
+        self._tell = tell
         self._seen: Counter[tuple[str, str]] = Counter()
         self._failing: set[tuple[str, str]] = set()
         self._repaired: set[tuple[str, str]] = set()
         self.calls: list[InjectedCall] = []
+        self.skipped: Counter[tuple[str, ErrorKind]] = Counter()
 
     def __call__(self, tool: str, arguments: Mapping[str, Any]) -> Any:
         """Run a tool, or let it fail. Raises the tool's own exception or an injected one."""
         site = self._site(tool, arguments)
         fault = self._plan.fault(site) if self._budget != 0 else None
         started = self._clock.time()
-        self._clock.sleep(_latency(tool, fault))
+        self._clock.sleep(_latency(tool, fault) + (fault.delay_s if fault is not None else 0.0))
         if fault is not None and fault.kind in RAISED:
             happened = fault.after and self._happens(tool, arguments)
             self._record(site, arguments, fault.kind, failed=True, happened=happened, started=started)
@@ -110,16 +120,25 @@ class Injector:
         return result if wrong is None else wrong
 
     def _corrupted(self, site: Site, fault: Fault | None, result: Any) -> Any | None:
-        if fault is None:
+        if fault is None or fault.kind is None:
             return None
         aim = Aim(fault.draw, self._shapes.of(site.tool), fault.used, self._clock.time())
-        return corrupt(fault.kind, result, aim)
+        wrong = corrupt(fault.kind, result, aim)
+        if wrong is None:
+            self._skip(site.tool, fault.kind)
+        return wrong
+
+    def _skip(self, tool: str, kind: ErrorKind) -> None:
+        """Note that an answer has no place for a fault; say so once."""
+        if self._tell and (tool, kind) not in self.skipped:
+            _log.warning("an answer of %s has no place for %s: the fault was left out", tool_name(tool), kind)
+        self.skipped[tool, kind] += 1
 
     def _site(self, tool: str, arguments: Mapping[str, Any]) -> Site:
         site = Site.of(tool, arguments)
         name = (site.tool, site.fingerprint)
         self._seen[name] += 1
-        return Site(tool, site.fingerprint, self._seen[name], name in self._repaired)
+        return Site(tool, site.fingerprint, self._seen[name], name in self._repaired, len(self.calls) + 1)
 
     def _happens(self, tool: str, arguments: Mapping[str, Any]) -> bool:
         try:

@@ -19,13 +19,15 @@ from btm.support.untrusted import fingerprint
 class Site:
     """One call as a plan sees it: ``nth`` counts identical calls of the episode from 1.
 
-    ``repaired`` says whether a repair tool, such as one that renews a login, has run since such a call failed.
+    ``repaired`` says whether a repair tool, such as one that renews a login, has run since such a call failed;
+    ``number`` is the call's place in the episode, from 1 (0: not known).
     """
 
     tool: str
     fingerprint: str
     nth: int = 1
     repaired: bool = False
+    number: int = 0
 
     @classmethod
     def of(cls, tool: str, arguments: Mapping[str, Any], nth: int = 1) -> Site:
@@ -37,13 +39,15 @@ class Site:
 class Fault:
     """One fault to inject. ``after`` lets the call happen first, so that only its answer is lost.
 
-    ``used`` are the places of the result that a silent fault should hit; ``draw`` decides its details.
+    ``used`` are the places of the result that a silent fault should hit; ``draw`` decides its details. ``delay_s`` is how
+    much longer the call takes; without a ``kind`` it is late, and no more.
     """
 
-    kind: ErrorKind
+    kind: ErrorKind | None
     draw: Draw
     after: bool = False
     used: tuple[Place, ...] = ()
+    delay_s: float = 0.0
 
 
 class FaultPlan(Protocol):
@@ -86,18 +90,24 @@ class RandomFaults:
         settings = self.settings
         if site.tool in self.shapes.exempt or site.tool in self.shapes.repairs:
             return None
+        if not settings.strikes_at(site.tool) or 0 < site.number <= settings.after_calls:
+            return None
         here = Draw((settings.seed, self.episode, site.tool, site.fingerprint))
         shape = self.shapes.of(site.tool)
         weights = {k: w for k, w in settings.weights.items() if k in shape.kinds}
-        if here.unit("faulty") >= settings.rate or not sum(weights.values()) > 0:
+        late = settings.delay_s if not settings.weights else 0.0
+        if here.unit("faulty") >= settings.rate or not (sum(weights.values()) > 0 or late):
             return None
+        if late:
+            return Fault(None, here.at(site.nth), delay_s=late) if self._strikes(site, here) else None
         kind = here.weighted(weights, "kind")
         if kind is ErrorKind.AUTH_ERROR and site.repaired:
             return None
         if not self._strikes(site, here):
             return None
         draw = here.at(site.nth)
-        return Fault(kind, draw, comes_after(kind, shape, settings.lost_response, draw))
+        after = comes_after(kind, shape, settings.lost_response, draw)
+        return Fault(kind, draw, after, delay_s=settings.delay_s)
 
     def _strikes(self, site: Site, here: Draw) -> bool:
         trigger, most = self.settings.trigger, self.settings.max_consecutive

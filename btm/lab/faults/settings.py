@@ -48,6 +48,10 @@ class FaultSettings:
     ``lost_response`` is the chance that a failing write has happened all the same, and ``budget`` bounds the
     faults of one episode (None: no bound). A budget is spent in the order of the calls made; leave it None where
     two runs must meet the same faults whatever they do.
+
+    ``tool`` names the only tool (or tools) to fail, ``after_calls`` how many calls of an episode go through before
+    anything fails. A failing call takes ``delay_s`` seconds longer; without ``weights`` (``{}``) that is all it does.
+    ``unseen`` lets silent faults strike at fields that the map does not declare (in the scenario ``noisy``).
     """
 
     seed: int = 0
@@ -57,6 +61,14 @@ class FaultSettings:
     budget: int | None = None
     trigger: Trigger = field(default_factory=Trigger)
     lost_response: float = 0.5
+    tool: str | tuple[str, ...] | None = None
+    after_calls: int = 0
+    delay_s: float = 0.0
+    unseen: bool = False
+
+    def strikes_at(self, tool: str) -> bool:
+        """Whether calls of a tool may fail."""
+        return self.tool is None or tool == self.tool or (isinstance(self.tool, tuple) and tool in self.tool)
 
     def __post_init__(self) -> None:
         for name in ("rate", "lost_response"):
@@ -71,7 +83,10 @@ class FaultSettings:
             raise EvaluationError(
                 f"{strange[0]} cannot be injected; expected some of {', '.join(FAULT_KINDS)}"
             )
-        if any(w < 0 for w in self.weights.values()) or not sum(self.weights.values()) > 0:
+        if self.after_calls < 0 or self.delay_s < 0:
+            raise EvaluationError("after_calls and delay_s are at least 0")
+        nothing = not sum(self.weights.values()) > 0 and not (self.delay_s > 0 and not self.weights)
+        if any(w < 0 for w in self.weights.values()) or nothing:
             raise EvaluationError("weights are at least 0, and one is more")
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from btm.lab.faults.kinds import FAULT_KINDS, ON_WRITES, RETURNED
 from btm.model import Effect, ErrorKind
+from btm.support.effects import guess_effect
 
 DAY = 86_400.0
 
@@ -18,6 +19,9 @@ class ToolShape:
 
     ``required`` must be present, ``fresh`` is the time of the data and may be ``within_s`` seconds old, ``compared``
     are checked against another tool. A tool of which nothing is declared meets only faults that anyone can see.
+
+    ``by_value`` leaves the declarations aside: silent faults strike where a value's form allows it, at no field that
+    is named in ``avoid``.
     """
 
     effect: Effect = Effect.READ
@@ -25,6 +29,13 @@ class ToolShape:
     fresh: str | None = None
     within_s: float = DAY
     compared: tuple[str, ...] = ()
+    by_value: bool = False
+    avoid: tuple[str, ...] = ()
+
+    def unseen(self) -> ToolShape:
+        """Return the shape for faults at fields that the map does not declare."""
+        declared = (*self.required, *self.compared, *((self.fresh,) if self.fresh else ()))
+        return ToolShape(self.effect, by_value=True, avoid=declared)
 
     @property
     def writes(self) -> bool:
@@ -36,6 +47,8 @@ class ToolShape:
         """The faults that this tool can meet and that can be detected with the map."""
         if self.writes:
             return frozenset(ON_WRITES)
+        if self.by_value:
+            return frozenset(FAULT_KINDS)
         found = set(FAULT_KINDS) - set(RETURNED) | {ErrorKind.MALFORMED}
         if self.required:
             found |= {ErrorKind.SCHEMA_DRIFT, ErrorKind.PARTIAL_DATA}
@@ -55,8 +68,9 @@ class Shapes:
     repairs: frozenset[str] = frozenset()
 
     def of(self, tool: str) -> ToolShape:
-        """Return a tool's shape; of an unknown tool nothing is declared."""
-        return self.tools.get(tool, _UNDECLARED)
+        """Return a tool's shape. An unknown tool's effect is guessed from its name, its faults go by its values."""
+        return self.tools.get(tool) or ToolShape(guess_effect(tool), by_value=True)
 
-
-_UNDECLARED = ToolShape()
+    def unseen(self) -> Shapes:
+        """Return these shapes for faults at fields that the map does not declare."""
+        return replace(self, tools={name: shape.unseen() for name, shape in self.tools.items()})
