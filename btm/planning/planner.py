@@ -322,8 +322,8 @@ def _is_complete(step: Step) -> bool:
 
 
 def _last_resort(incident: Incident, options: Options) -> Step:
-    """Return what is left when nothing is: a human, or an end. A mere suspicion about a tool calls for neither."""
-    suspected = incident.outcome.silent and not options.mapped
+    """Return what is left when nothing is: a human, or an end. A doubtful answer calls for neither: it is there."""
+    suspected = incident.outcome.silent and (incident.call.effect is Effect.READ or not options.mapped)
     if options.escalation_tool and not suspected:
         return Step(Action.ESCALATE, options.escalation_tool)
     return Step(Action.ABANDON, "")
