@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from btm.lab.environment import ScriptStep, Task, ToolSpec
-from btm.lab.instruction import Instruction, about, first_instruction, instructions, standing
+from btm.lab.instruction import Instruction, about, first_instruction, held_back, instructions, standing
 from btm.lab.jsonvalue import pairs, parsed
 from btm.lab.knowledge import Knowledge
 from btm.model import Action, Effect
@@ -185,6 +185,8 @@ class _EpisodeRun:
             text = move.observation.advice or ""
             advice = self._settings.follows and instructions(text)
             checked = self._checked(work, standing(text, work.step.tool)) if advice else None
+            if checked is None and advice and held_back(text):
+                checked = work, self._call(work, work.step.tool, work.arguments, "retry")
             if checked is not None:
                 work, move = checked
                 continue

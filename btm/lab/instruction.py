@@ -37,7 +37,11 @@ _TOOL = re.compile(
     r"^\W*(?:(?:to|with|using|by|calling|the|arguments|of)\b\W*)*(?P<tool>[A-Za-z_](?:[\w./-]*\w)?)"
 )
 _ABOUT = re.compile(r"^[\s>*_`#-]*about[\s*_`]*:[\s*_`]*(?P<tool>[\w./-]+)(?P<rest>.*)$", re.MULTILINE)
-_CHECK = re.compile(r"^check: (?:before (?P<tools>[\w./, -]+?), )?verify(?P<rest> with .*)$", re.MULTILINE)
+_HELD = re.compile(r"^next: verify with .* what .* gave$", re.MULTILINE)
+_CHECK = re.compile(
+    r"^(?:check|next): (?:before (?P<tools>[\w./, -]+?), )?verify(?P<rest> with .* what .* gave)$",
+    re.MULTILINE,
+)
 _DOWN = re.compile(r"^down: (?P<tool>[\w./-]+) .*?Instead, switch(?P<rest> to .*)$", re.MULTILINE)
 _WAIT = re.compile(r"\bafter\s+(?P<seconds>\d+(?:\.\d+)?)\s*s\b", re.IGNORECASE)
 _MISSING = re.compile(r"\bfill in\s+(?P<names>[\w./-]+(?:,\s+(?!then\b)[\w./-]+)*)", re.IGNORECASE)
@@ -59,6 +63,11 @@ def standing(text: str, tool: str) -> tuple[Instruction, ...]:
         if line["tool"] == tool:
             found += [said for said in (_read("switch", line["rest"]),) if said is not None]
     return tuple(found)
+
+
+def held_back(text: str) -> bool:
+    """Whether a call was not made because what it rests on is to be checked first; it is to be made again after that."""
+    return _HELD.search(text) is not None
 
 
 def about(text: str) -> tuple[str, Mapping[str, Any]] | None:
