@@ -296,7 +296,9 @@ class _EpisodeRun:
         failed = made.observation.is_error
         match said.action:
             case Action.REPAIR if not failed:
-                return self._call(work, move.tool, move.arguments, "retry")
+                own = said.again == work.step.tool
+                again = (work.step.tool, work.arguments) if own else (move.tool, move.arguments)
+                return self._call(work, *again, "retry")
             case Action.VERIFY if not failed:
                 return self._verified(work, made)
             case Action.ESCALATE:

@@ -15,7 +15,8 @@ from btm.model import Action
 class Instruction:
     """What a context says to do next. ``arguments`` is None where it names none.
 
-    ``missing`` are arguments the context leaves to the agent; ``wait_s`` is how long to wait before.
+    ``missing`` are arguments the context leaves to the agent; ``wait_s`` is how long to wait before. ``again`` is
+    the tool to call again after a repair.
     """
 
     action: Action
@@ -23,6 +24,7 @@ class Instruction:
     arguments: Mapping[str, Any] | None = None
     missing: tuple[str, ...] = ()
     wait_s: float = 0.0
+    again: str = ""
 
 
 _VERBS: Mapping[str, Action] = {
@@ -43,6 +45,7 @@ _CHECK = re.compile(
     re.MULTILINE,
 )
 _DOWN = re.compile(r"^down: (?P<tool>[\w./-]+) .*?Instead, switch(?P<rest> to .*)$", re.MULTILINE)
+_AGAIN = re.compile(r"\bthen retry (?P<tool>[\w./-]*\w)")
 _WAIT = re.compile(r"\bafter\s+(?P<seconds>\d+(?:\.\d+)?)\s*s\b", re.IGNORECASE)
 _MISSING = re.compile(r"\bfill in\s+(?P<names>[\w./-]+(?:,\s+(?!then\b)[\w./-]+)*)", re.IGNORECASE)
 
@@ -87,12 +90,14 @@ def _read(verb: str, rest: str) -> Instruction | None:
         return None
     before, arguments, after = _split(rest)
     tool, wait, missing = _TOOL.match(before), _WAIT.search(after), _MISSING.search(after)
+    again = _AGAIN.search(after)
     return Instruction(
         action,
         tool["tool"] if tool else "",
         arguments,
         tuple(missing["names"].replace(" ", "").split(",")) if missing else (),
         float(wait["seconds"]) if wait else 0.0,
+        again["tool"] if again else "",
     )
 
 
