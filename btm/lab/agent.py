@@ -63,7 +63,7 @@ class AgentSettings:
 
     patience: int = 0
     follows: bool = True
-    moves: int = 10
+    moves: int = 20
     max_calls: int = 100
 
 
@@ -184,7 +184,9 @@ class _EpisodeRun:
         for _ in range(self._settings.moves):
             text = move.observation.advice or ""
             advice = self._settings.follows and instructions(text)
-            checked = self._checked(work, standing(text, work.step.tool)) if advice else None
+            checked = (
+                self._checked(work, standing(text, work.step.tool, writes=work.writes)) if advice else None
+            )
             if checked is None and advice and held_back(text):
                 checked = work, self._call(work, work.step.tool, work.arguments, "retry")
             if checked is not None:
@@ -213,7 +215,9 @@ class _EpisodeRun:
 
     def _first(self, work: _CurrentStep) -> tuple[_CurrentStep, _StepState]:
         """Make a step's call, after the checks that notices want before it, or what they say to call instead."""
-        said = standing(self._notices(), work.step.tool) if self._notices is not None else ()
+        said = (
+            standing(self._notices(), work.step.tool, writes=work.writes) if self._notices is not None else ()
+        )
         for one in said:
             if one.action is Action.SWITCH:
                 nothing = _StepState(ToolResponse(None, is_error=True), work.step.tool, work.arguments)
@@ -322,6 +326,10 @@ class _CurrentStep:
     number: int
     step: ScriptStep
     arguments: Mapping[str, Any]
+
+    @property
+    def writes(self) -> bool:
+        return self.step.effect is Effect.WRITE
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ _TOOL = re.compile(
 _ABOUT = re.compile(r"^[\s>*_`#-]*about[\s*_`]*:[\s*_`]*(?P<tool>[\w./-]+)(?P<rest>.*)$", re.MULTILINE)
 _HELD = re.compile(r"^next: verify with .* what .* gave$", re.MULTILINE)
 _CHECK = re.compile(
-    r"^(?:check|next): (?:before (?P<tools>[\w./, -]+?), )?verify(?P<rest> with .* what .* gave)$",
+    r"^(?:check|next): (?P<before>before you change anything, )?verify(?P<rest> with .* what .* gave)$",
     re.MULTILINE,
 )
 _DOWN = re.compile(r"^down: (?P<tool>[\w./-]+) .*?Instead, switch(?P<rest> to .*)$", re.MULTILINE)
@@ -56,11 +56,15 @@ def instructions(text: str) -> tuple[Instruction, ...]:
     return tuple(said for said in read if said is not None)
 
 
-def standing(text: str, tool: str) -> tuple[Instruction, ...]:
-    """Return what notices say to do before (or instead of) a call of ``tool``: checks to make, or what to call instead."""
+def standing(text: str, tool: str, *, writes: bool) -> tuple[Instruction, ...]:
+    """Return what notices say to do before (or instead of) a call of ``tool``: checks to make, or what to call instead.
+
+    ``writes`` says whether the tool changes something.
+    """
     found: list[Instruction] = []
     for line in _CHECK.finditer(text):
-        if line["tools"] is None or tool in line["tools"].split(", "):
+        before = line["before"]
+        if before is None or writes:
             found += [said for said in (_read("verify", line["rest"]),) if said is not None]
     for line in _DOWN.finditer(text):
         if line["tool"] == tool:

@@ -17,6 +17,7 @@ name           what it holds
 ``untried``    names of the tools that are worth trying and have not been
 ``unchecked``  names of the reads that a call rests on (or the call itself, of a tool that was wrong before) that no second
                source has confirmed
+``doubted``    those of ``unchecked`` whose tools' answers turned out wrong before, in whatever conversation
 ``pending``    whether the rule is asked about a call before it is made (true) or after it failed (false)
 ============== ====================================================================================================
 """
@@ -43,7 +44,9 @@ from btm.support.untrusted import tool_name
 
 _log = logging.getLogger("btm")
 
-NAMES = frozenset({"call", "outcome", "incident", "verify", "escalation", "untried", "unchecked", "pending"})
+NAMES = frozenset(
+    {"call", "outcome", "incident", "verify", "escalation", "untried", "unchecked", "doubted", "pending"}
+)
 
 
 class Rule(BaseModel):
@@ -101,6 +104,7 @@ class Situation:
     escalation_tool: str = ""
     untried: tuple[str, ...] = ()
     unchecked: tuple[str, ...] = ()
+    doubted: tuple[str, ...] = ()
     pending: bool = False
     odd: bool = False
 
@@ -140,6 +144,7 @@ class Situation:
             "escalation": {"tool": self.escalation_tool},
             "untried": self.untried,
             "unchecked": self.unchecked,
+            "doubted": self.doubted,
             "pending": self.pending,
         }
 

@@ -110,11 +110,11 @@ class Recovery:
         """Return a good answer, with a context where something is left to do about another call."""
         if forbidden is not None and forbidden.outcome.ambiguous:
             return replace(handled, context=safely(self._rendered, forbidden, [_TWICE]))
-        if incident is not None:  # it checked a write, or stood in for a call, and that is still open
-            return replace(handled, context=safely(self._latest_context, incident, _about(incident)))
         wrong = safely(self._contradicted_by, handled)
         if wrong is not None:
             return replace(handled, context=safely(self._latest_context, wrong, _about(wrong)))
+        if incident is not None:  # it checked a write, or stood in for a call, and that is still open
+            return replace(handled, context=safely(self._latest_context, incident, _about(incident)))
         if self.mode.acts:
             return (yield from carefully("cross-check", self._confirmed(handled), handled))
         return handled

@@ -93,12 +93,14 @@ class SecondSources:
         """Return the checks, if there are any to be made and a policy requires them."""
         if not offers:
             return []
+        unchecked = tuple(dict.fromkeys(read.call.tool for read, _ in offers))
         situation = Situation(
             call,
             outcome,
             irreversible=self.fallback_map.irreversible(call.tool),
             idempotent=self.fallback_map.idempotent(call.tool),
-            unchecked=tuple(dict.fromkeys(read.call.tool for read, _ in offers)),
+            unchecked=unchecked,
+            doubted=tuple(filter(self.ledger.suspected, unchecked)),
             pending=pending,
         )
         required = [v for v in self.policies.judge(situation) if v.require is Action.VERIFY]

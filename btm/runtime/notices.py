@@ -18,6 +18,8 @@ from btm.runtime.state import Ledger
 from btm.support.effects import guess_effect
 from btm.support.untrusted import tool_name
 
+BEFORE_ANY_CHANGE = "before you change anything"
+
 MAX_LINES = 4
 """Tools that are named in one request, at most."""
 
@@ -61,19 +63,19 @@ def down_lines(
 def check_lines(sources: SecondSources, conversation: str, available: Collection[str] | None) -> list[str]:
     """Return a line for each answer that a second source could confirm before what cannot be undone.
 
-    It is a ``check`` where answers of the tool turned out wrong before, which is to be made; else it is told.
+    It is a ``check`` before any change where answers of the tool turned out wrong before; else it is told.
     """
-    fallback_map, ledger = sources.fallback_map, sources.ledger
-    final = [
-        name
-        for name in (fallback_map.tools if available is None else available)
-        if fallback_map.irreversible(name)
+    fallback_map = sources.fallback_map
+    names = list(fallback_map.tools if available is None else available)
+    writes = [
+        name for name in names if fallback_map.effect(name) is Effect.WRITE and not fallback_map.role(name)
     ]
-    checks = sources.standing(conversation, final[0]) if final else []
+    final = [name for name in writes if fallback_map.irreversible(name)]
+    checks = sources.standing(conversation, (final or writes)[0]) if writes else []
     before = ", ".join(map(tool_name, final[:MAX_LINES]))
     return [
-        f"check: before {before}, {check_text(check)}"
-        if ledger.suspected(check.read.call.tool)
+        f"check: {BEFORE_ANY_CHANGE}, {check_text(check)}"
+        if sources.ledger.suspected(check.read.call.tool)
         else f"unconfirmed: before {before}, which cannot be undone, {check_text(check)}"
         for check in checks
     ]

@@ -187,7 +187,7 @@ def test_a_tool_that_was_found_wrong_is_to_be_checked() -> None:
         notices = memory.notices("c")
         call(memory, shop, "list_orders", user_id="u1")
         memory.end("c")
-    assert notices[0].startswith("check: before refund, verify with list_orders")
+    assert notices[0].startswith("check: before you change anything, verify with list_orders")
 
 
 def test_asking_ceases_where_second_sources_keep_agreeing(memory: ToolMemory) -> None:
