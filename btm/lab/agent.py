@@ -300,15 +300,19 @@ class _EpisodeRun:
         failed = made.observation.is_error
         match said.action:
             case Action.REPAIR if not failed:
-                own = said.again == work.step.tool
-                again = (work.step.tool, work.arguments) if own else (move.tool, move.arguments)
-                return self._call(work, *again, "retry")
+                return self._call(work, *self._meant(work, said.again, move), "retry")
             case Action.VERIFY if not failed:
                 return self._verified(work, made)
             case Action.ESCALATE:
                 self._escalated = not failed
                 return replace(made, final=True)
         return made
+
+    def _meant(self, work: _CurrentStep, tool: str, move: _StepState) -> tuple[str, Mapping[str, Any]]:
+        """Return the call that is to be made again: the latest of that tool for this step, else the latest of any."""
+        mine = (m for m in reversed(self._made) if m.step == work.number and m.tool == tool)
+        found = next(mine, None)
+        return (move.tool, move.arguments) if found is None else (found.tool, found.arguments)
 
     def _verified(self, work: _CurrentStep, check: _StepState) -> _StepState:
         """Read what a check of a write shows: it is done, or has to be done again. For a read it is a second look."""

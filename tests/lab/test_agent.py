@@ -369,7 +369,10 @@ RETRY, VERIFY_, SWITCH = Action.RETRY, Action.VERIFY, Action.SWITCH
         ('next: retry get {"id": "O1"} after 2 s', Instruction(RETRY, "get", {"id": "O1"}, (), 2.0)),
         ("- **next**: switch to list_catalog", Instruction(SWITCH, "list_catalog")),
         (WHOLE, Instruction(SWITCH, "find_user", {"zip": "1"}, ("first_name", "last_name"))),
-        ("next: repair with refresh {}, then retry get", Instruction(Action.REPAIR, "refresh", {})),
+        (
+            "next: repair with refresh {}, then retry get",
+            Instruction(Action.REPAIR, "refresh", {}, again="get"),
+        ),
         ("next: revise the arguments of get and call it again", Instruction(Action.REVISE, "get")),
         ("next: escalate with ask: nothing is left to try", Instruction(Action.ESCALATE, "ask")),
         (
