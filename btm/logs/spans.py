@@ -73,9 +73,16 @@ def spans_in(record: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
 
 def are_spans(sample: Sample) -> bool:
     """Whether the log's first records are spans, or hold them."""
-    if any(next(spans_in(record), None) is not None for record in sample.objects):
+    if any(map(_holds_spans, sample.objects)):
         return True
     return not sample.keys.isdisjoint(_RESOURCES)
+
+
+def _holds_spans(record: Mapping[str, Any]) -> bool:
+    try:
+        return next(spans_in(record), None) is not None
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return True  # a broken one, which is said with its reason when it is read
 
 
 def _looks_like_span(record: Mapping[str, Any]) -> bool:

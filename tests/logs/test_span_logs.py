@@ -271,3 +271,12 @@ def test_real_runs_of_langchains_tracer_are_read(tmp_path: Path) -> None:
     assert (found.result, found.is_error, found.call.call_id) == (FOUND, None, "call_0")
     assert (missing.result, missing.is_error) == (MISSING, True)
     assert (late.is_error, late.error_type) == (True, "TimeoutError")
+
+
+@pytest.mark.parametrize("field", ["startTime", "duration", "tags"])
+def test_a_broken_jaeger_span_is_reported_and_never_raised(field: str, tmp_path: Path) -> None:
+    span = {"traceID": "1", "spanID": "2", "operationName": "f", "startTime": 1, "duration": 1, "tags": []}
+    _, skipped = read(
+        write(tmp_path / "log", {"data": [{"traceID": "1", "spans": [{**span, field: [None]}]}]})
+    )
+    assert [s.line for s in skipped] == [1]
