@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from btm.errors import AuthoredFileError as AuthoredFileError
     from btm.errors import BTMError as BTMError
+    from btm.errors import DatabaseFailedError as DatabaseFailedError
     from btm.errors import EvaluationError as EvaluationError
     from btm.errors import FallbackMapError as FallbackMapError
     from btm.errors import MissingExtraError as MissingExtraError
@@ -59,6 +60,8 @@ if TYPE_CHECKING:
     from btm.runtime.breaker import Breaker as Breaker
     from btm.runtime.drivers import Handled as Handled
     from btm.runtime.drivers import Move as Move
+    from btm.runtime.options import Durability as Durability
+    from btm.runtime.options import MemoryHealth as MemoryHealth
     from btm.runtime.options import MemoryOptions as MemoryOptions
     from btm.store import Store as Store
     from btm.support.call_ids import Turn as Turn
@@ -74,6 +77,7 @@ _NAMES = {
         "MissingExtraError",
         "PolicyError",
         "RefusedCallError",
+        "DatabaseFailedError",
         "StoreError",
         "TemplateError",
         "TraceError",
@@ -112,7 +116,7 @@ _NAMES = {
     "btm.planning.policy": ("Policies",),
     "btm.runtime.breaker": ("Breaker",),
     "btm.runtime.drivers": ("Handled", "Move"),
-    "btm.runtime.options": ("MemoryOptions",),
+    "btm.runtime.options": ("Durability", "MemoryHealth", "MemoryOptions"),
     "btm.store": ("Store",),
     "btm.support.call_ids": ("Turn",),
 }

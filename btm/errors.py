@@ -10,6 +10,7 @@
     ├── TraceError             a log cannot be read
     │   └── UnknownFormatError
     ├── StoreError             the database cannot be opened or used, or is of a version this btm does not know
+    │   └── DatabaseFailedError    it is damaged, locked, full, out of reach, or may not be written
     ├── RefusedCallError       guard or act mode refused a call that a policy forbids; the text is the recovery context
     ├── EvaluationError        an unknown domain, arm, scenario or task
     └── MissingExtraError      an optional package is absent; the message says how to install it
@@ -87,6 +88,10 @@ class UnknownFormatError(TraceError):
 
 class StoreError(BTMError):
     """The database cannot be opened or used, or was written by a version of btm that this one does not know."""
+
+
+class DatabaseFailedError(StoreError):
+    """A database is damaged, may not be written, is locked, full or out of reach: not how it was asked for is wrong."""
 
 
 class RefusedCallError(BTMError):

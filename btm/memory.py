@@ -7,13 +7,13 @@ import logging
 import random
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial, wraps
 from pathlib import Path
 from types import NoneType, TracebackType
-from typing import Any, Literal, ParamSpec, Self, TypeVar, overload
+from typing import Any, Literal, ParamSpec, Self, TypeVar, cast, overload
 
 from btm.classify.ambiguity import is_ambiguous
 from btm.classify.finding import Finding
@@ -32,14 +32,15 @@ from btm.runtime.call_handler import Recovery, pass_through
 from btm.runtime.drivers import AsyncInvoker, Handled, Invoker, Reply, Steps, adrive, drive
 from btm.runtime.evidence import BeliefFunction
 from btm.runtime.notices import down_tools
-from btm.runtime.options import MemoryOptions
+from btm.runtime.options import Durability, MemoryHealth, MemoryOptions
 from btm.runtime.plain_functions import OnFailure, WrappedFunctions
 from btm.runtime.state import Ledger
-from btm.store import CallEvent, SharedCalls, Store, meta
-from btm.store.sql import SqlStore
+from btm.store import CallEvent, SharedCalls, Store, WriteLog, meta
+from btm.store.stand_in import open_store
 from btm.store.watch import Watch
 from btm.store.writer import WriteBehind
 from btm.support import call_ids
+from btm.support.blocks import Block
 from btm.support.call_ids import NO_TURN, Names, Turn
 from btm.support.clocks import SteadyClock
 from btm.support.effects import guess_effect
@@ -95,6 +96,8 @@ class ToolMemory:
             emit=self._writer.put,
             hooks=self._hooks,
             believe=believe or _BELIEF_MODELS[options.beliefs],
+            write_log=cast(WriteLog, store) if getattr(store, "is_shared", False) else None,
+            strict_writes=options.durability is Durability.STRICT,
             store_arguments=options.store_arguments,
             learn_shapes=options.learn_shapes,
             breaker=options.breaker if self.mode.advises else None,
@@ -135,6 +138,9 @@ class ToolMemory:
         settings: Settings | None = None,
         wait_up_to_s: float | None = None,
         explore: random.Random | None = None,
+        durability: Durability | str = Durability.DEFAULT,
+        read_only: bool = False,
+        strict: bool = False,
         store_arguments: bool = False,
         learn_shapes: bool = False,
         clock: Callable[[], float] = time.time,
@@ -171,6 +177,15 @@ class ToolMemory:
             be made is told; before that guard mode refuses it, and in advise mode its failure teaches nothing.
         explore
             A generator for Thompson draws; without one, plans use posterior means.
+        durability
+            ``"default"``: a write that the map calls irreversible is on the disk, as begun, before it runs, and other
+            writes are noted without a wait. ``"strict"``: all writes are, but idempotent ones. Each then waits for the
+            disk once, some milliseconds as a rule.
+        read_only
+            Start from what a database knows and write nothing to it: what is learned ends with the process.
+        strict
+            Raise for a database that is damaged, locked, full, out of reach or may not be written. Otherwise one warning
+            is logged, what can be read of it is known, and what is learned ends with the process.
         store_arguments
             Keep arguments as redacted text beside their hash.
         learn_shapes
@@ -194,9 +209,9 @@ class ToolMemory:
         FallbackMapError, PolicyError
             For a wrong authored file.
         StoreError
-            For a database that cannot be used, with the cure where one is known. One that another process is writing
-            is waited for, :data:`~btm.store.troubles.LOCK_WAIT_S` seconds at most. A database that fails later breaks
-            no call: what was learned waits in memory until it can be written.
+            For a database that states another half-life, is of a newer schema or of no kind that btm knows; with
+            ``strict`` or ``read_only`` also for one that fails, with the cure where one is known. A database that fails
+            later breaks no call: what was learned waits until it can be written.
 
         """
         checks = OptionChecks()
@@ -227,6 +242,7 @@ class ToolMemory:
             rng=checks.instance("rng", rng, (random.Random, NoneType), "a random.Random"),
             budget_tokens=checks.instance("budget_tokens", budget_tokens, int, "a whole number of tokens"),
             form=checks.choice("form", Format, form),
+            durability=checks.choice("durability", Durability, durability),
             store_arguments=checks.instance("store_arguments", store_arguments, bool, "True or False"),
             learn_shapes=checks.instance("learn_shapes", learn_shapes, bool, "True or False"),
             hooks=(log_actions,) if hooks is None else checks.functions("hooks", hooks),
@@ -235,6 +251,8 @@ class ToolMemory:
         if breaker != "auto":
             checks.instance("breaker", breaker, (Breaker, NoneType), '"auto", a Breaker or None')
         checks.at_least("budget_tokens", budget_tokens, 1)
+        checks.instance("read_only", read_only, bool, "True or False")
+        checks.instance("strict", strict, bool, "True or False")
         checks.raise_problems()
         if not isinstance(fallback_map, FallbackMap):
             fallback_map = FallbackMap.load(fallback_map) if fallback_map else FallbackMap.empty()
@@ -242,7 +260,9 @@ class ToolMemory:
             policies = Policies.load(policies)
         if disabled_by_environment():  # then no file is touched
             path = None
-        store = SqlStore(path, half_life_s=half_life_s, now=SteadyClock(clock)(), hash_key=hash_key)
+        store: Store = open_store(
+            path, half_life_s, SteadyClock(clock)(), hash_key, read_only=read_only, strict=strict
+        )
         try:
             return cls(store, fallback_map=fallback_map, policies=policies, options=options)
         except BaseException:
@@ -412,14 +432,20 @@ class ToolMemory:
 
     # -- conversations ----------------------------------------------------------------------------------------------
 
-    @contextmanager
-    def conversation(self, name: str) -> Iterator[None]:
+    def conversation(self, name: str) -> AbstractContextManager[None]:
         """Name the conversation of the calls made inside (in this thread or task); ends it on leaving."""
-        try:
-            with call_ids.conversation(name):
-                yield
-        finally:
-            self.end(name)
+
+        def begin() -> Callable[[], None]:
+            named = call_ids.conversation(name)
+            named.__enter__()
+
+            def end() -> None:
+                named.__exit__()
+                self.end(name)
+
+            return end
+
+        return Block(begin)
 
     @property
     def current_conversation(self) -> str:
@@ -428,7 +454,7 @@ class ToolMemory:
 
     def end(self, conversation: str) -> None:
         """End a conversation: open incidents are abandoned, and nothing is learned about what was not tried."""
-        self._ledger.end(conversation)
+        safely(self._ledger.end, conversation)
         self._hooks.deliver()
 
     # -- hooks ------------------------------------------------------------------------------------------------------
@@ -515,14 +541,30 @@ class ToolMemory:
         """Wait until everything learned so far is in the database; return whether it is."""
         return self._writer.flush()
 
-    def close(self) -> None:
-        """End all conversations, write what is left, and close the database."""
-        self._ledger.end_all()
+    def health(self) -> MemoryHealth:
+        """Return how the writing stands: what waits for the database, what was lost, and what is wrong."""
+        waiting = self._writer.waiting()
+        return MemoryHealth(
+            database=str(getattr(self._store, "where", "")),
+            waiting=waiting.events,
+            dropped=waiting.dropped,
+            trouble=getattr(self._store, "why", "") or waiting.trouble,
+            journal=waiting.journal,
+            incidents_left=self._ledger.incidents_left,
+        )
+
+    def close(self) -> bool:
+        """End all conversations, write what is left, and close the database.
+
+        Return whether all that was learned is in it; :meth:`health` says what is not, and where that waits.
+        """
+        safely(self._ledger.end_all)
         self._hooks.deliver()
         if self._watch is not None:
             self._watch.close()
-        self._writer.close()
-        self._store.close()
+        written = self._writer.close()
+        safely(self._store.close)
+        return written
 
     async def aclose(self) -> None:
         """Close as :meth:`close` does, without holding up the event loop."""

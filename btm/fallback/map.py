@@ -136,6 +136,11 @@ class FallbackMap:
             {name: entry.breaker.group for name, entry in self.tools.items() if entry.breaker is not None}
         )
 
+    def identity(self, tool: str) -> tuple[str, ...]:
+        """The arguments that make the wish of a write; none: all but the incidental ones."""
+        entry = self.tools.get(tool)
+        return tuple(entry.identity) if entry else ()
+
     def timeout_s(self, tool: str) -> float | None:
         """How long to wait for a call of this tool, in seconds."""
         entry = self.tools.get(tool)

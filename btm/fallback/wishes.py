@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
+from hashlib import blake2b
 from typing import Any
 
 from btm.fallback.values import agree
+from btm.support.untrusted import canonical
 
 _MAX_VALUES = 200
 _MAX_DEPTH = 6
@@ -59,3 +61,40 @@ def _agree(one: Any, other: Any) -> bool:
     if isinstance(one, str) and isinstance(other, str) and one.strip().casefold() == other.strip().casefold():
         return True
     return agree(one, other)
+
+
+def wish_marks(arguments: Mapping[str, Any], key: bytes, identity: Collection[str] = ()) -> dict[str, str]:
+    """Return keyed hashes of what makes a wish, by the hash of each argument's name.
+
+    They tell :func:`same_marks` what :func:`same_wish` is told by the arguments themselves, and do not give them away.
+    """
+    leaves = dict(_leaves(arguments))
+    names = (
+        _under(identity, leaves.keys())
+        if identity
+        else [name for name in leaves if not _INCIDENTAL.search(_HUMP.sub("_", name))]
+    )
+    return {_mark(name, key): _mark(_plain(leaves.get(name)), key) for name in names}
+
+
+def same_marks(one: Mapping[str, str], other: Mapping[str, str], identity: Collection[str] = ()) -> bool:
+    """Whether two calls ask for the same thing, by their marks; see :func:`same_wish`."""
+    if identity:
+        return one == other
+    both = one.keys() & other.keys()
+    return bool(both) and all(one[name] == other[name] for name in both)
+
+
+def _mark(text: str, key: bytes) -> str:
+    return blake2b(text.encode("utf-8", "replace"), digest_size=8, key=key[:64]).hexdigest()
+
+
+def _plain(value: Any) -> str:
+    """Return a value as a text that is the same for values that agree."""
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        try:
+            return repr(float(value))
+        except (ValueError, OverflowError):
+            pass
+    text = value if isinstance(value, str) else canonical(value).decode("utf-8", "replace")
+    return text.strip().casefold()

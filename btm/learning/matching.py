@@ -18,6 +18,10 @@ _RANK = {
 """How close a match of each action is, the closest first."""
 
 
+MOST_ABOVE = 8
+"""Incidents above a substitute's that its answer counts for: a chain of failures that goes on and on teaches no more."""
+
+
 class Match(NamedTuple):
     """A call as an attempt on an incident.
 
@@ -73,7 +77,9 @@ def answered_by(
         return []
     found = [best]
     parent = open_incidents.get(best[0].incident.parent_id)
-    while parent is not None:
+    for _ in range(MOST_ABOVE):
+        if parent is None:
+            break
         match = matched(parent, ticket, ok, relations, result)
         if match is not None:
             found.append((parent, match))

@@ -46,6 +46,9 @@ __all__ = ["PATIENCE", "ConversationTracker", "Learned", "Ticket"]
 PATIENCE = 20
 """Calls after its latest attempt for which an incident stays open; those made in parallel with it do not count."""
 
+MAX_OPEN = 64
+"""Incidents of one conversation that are open at once; beyond them the oldest is abandoned."""
+
 _MAX_ATTEMPTS = 32  # kept of one incident: an agent in a loop must not fill the memory
 _MAX_FINGERPRINTS = 64
 _MAX_OPEN = 256  # the oldest is abandoned for a newer one: what thousands of calls fail at, nobody recovers one by one
@@ -83,8 +86,11 @@ class ConversationTracker:
         self.conversation = conversation
         self._relations = relations
         self._open: dict[str, OpenIncident] = {}
+        self._below: dict[str, list[str]] = {}  # the incidents of substitutes that failed in place of each
         self._empties = EmptyAnswers()
         self._sequence = 0
+        self.left_for_room = 0
+        """Incidents that were abandoned because too many were open."""
 
     @property
     def idle(self) -> bool:
@@ -137,7 +143,7 @@ class ConversationTracker:
         beside = (note for name, note in self._open.items() if name in ticket.eligible)
         outcome = as_it_looks(ticket, outcome, result, beside, self._relations, self._empties)
         ending = _Ending(ticket, outcome, at, latency_s, result)
-        closed = list(self._expire(ticket.sequence, at))
+        closed = [*self._expire(ticket.sequence, at), *self._make_room(at)]
         if outcome.ok and self._relations.escalates(ticket.call.tool):
             return self._escalated(ending, closed)
         answered = answered_by(ticket, outcome.ok, self._open, self._relations, result)
@@ -241,10 +247,15 @@ class ConversationTracker:
 
     def _fulfilled(self, note: OpenIncident, at: float) -> list[Incident]:
         """Close an incident whose write turned out to have happened, and those that it was a substitute for."""
-        closed = self._close(note, IncidentState.RESOLVED, at)
-        above = self._open.get(note.incident.parent_id)
-        if above is not None and self._relations.stands_in(above.incident.call, note.incident.call):
-            closed += self._fulfilled(above, at)
+        closed: list[Incident] = []
+        done: OpenIncident | None = note
+        while done is not None:
+            closed += self._close(done, IncidentState.RESOLVED, at)
+            above = self._open.get(done.incident.parent_id)
+            stands_in = above is not None and self._relations.stands_in(
+                above.incident.call, done.incident.call
+            )
+            done = above if stands_in else None
         return closed
 
     # -- opening and closing ------------------------------------------------------------------------------------
@@ -295,6 +306,8 @@ class ConversationTracker:
         note = OpenIncident(incident, {ticket.fingerprint: None})
         self._renew(note, ticket)
         self._open[incident.incident_id] = note
+        if parent:
+            self._below.setdefault(parent, []).append(incident.incident_id)
         return note
 
     def _renew(self, note: OpenIncident, ticket: Ticket) -> None:
@@ -308,6 +321,22 @@ class ConversationTracker:
         """Open an incident for a call that had seemed to succeed: a cross-check or a person found it wrong."""
         ticket = Ticket(call, fingerprint, self._sequence, frozenset())
         return self._join_or_open(ticket, outcome, at, "").incident
+
+    def restore(self, incident: Incident, fingerprint: str) -> None:
+        """Go on with an incident of an earlier process, or of another one."""
+        if incident.incident_id not in self._open:
+            until = self._sequence + PATIENCE
+            self._open[incident.incident_id] = OpenIncident(incident, {fingerprint: None}, until=until)
+            if incident.parent_id:
+                self._below.setdefault(incident.parent_id, []).append(incident.incident_id)
+
+    def spell_out(self, incident_id: str, call: ToolCall, fingerprint: str) -> None:
+        """Say of a restored incident what the failed call asked for, whose arguments were not kept: the same as this."""
+        note = self._open.get(incident_id)
+        if note is not None and not note.incident.call.arguments:
+            known = replace(note.incident.call, arguments=call.arguments)
+            note.incident = replace(note.incident, call=known)
+            note.fingerprints[fingerprint] = None
 
     def _note_repair(self, ticket: Ticket) -> None:
         for incident_id, note in self._open.items():
@@ -335,13 +364,27 @@ class ConversationTracker:
     ) -> list[Incident]:
         """Close an incident, and with it those of substitutes that had failed while standing in for it."""
         attempts = note.incident.attempts if attempts is None else attempts
-        incident = note.incident = replace(note.incident, state=state, closed_at=at, attempts=attempts)
-        del self._open[incident.incident_id]
-        closed = [incident]
-        below = [n for n in self._open.values() if n.incident.parent_id == incident.incident_id]
-        for child in below:
-            left = IncidentState.ABANDONED if state is IncidentState.RESOLVED else state
-            closed += self._close(child, left, at)
+        left = IncidentState.ABANDONED if state is IncidentState.RESOLVED else state
+        closed = [self._take_out(note, state, at, attempts)]
+        for incident in closed:  # which grows: a chain of substitutes can be as long as a conversation
+            for name in self._below.pop(incident.incident_id, ()):
+                child = self._open.get(name)
+                if child is not None:
+                    closed.append(self._take_out(child, left, at, child.incident.attempts))
+        return closed
+
+    def _take_out(
+        self, note: OpenIncident, state: IncidentState, at: float, attempts: tuple[Attempt, ...]
+    ) -> Incident:
+        del self._open[note.incident.incident_id]
+        note.incident = replace(note.incident, state=state, closed_at=at, attempts=attempts)
+        return note.incident
+
+    def _make_room(self, at: float) -> list[Incident]:
+        closed: list[Incident] = []
+        while len(self._open) >= MAX_OPEN:
+            closed += self._close(next(iter(self._open.values())), IncidentState.ABANDONED, at)
+            self.left_for_room += 1
         return closed
 
     def _expire(self, sequence: int, at: float) -> list[Incident]:

@@ -18,6 +18,7 @@ from collections.abc import Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from btm.errors import RefusedCallError
 from btm.events import ActionTaken, Hooks
 from btm.fallback import FallbackMap, Step
 from btm.learning.tracker import Learned
@@ -28,7 +29,7 @@ from btm.planning.plan import UNCHECKED, Level, RecoveryContext, RecoveryPlan
 from btm.planning.planner import Options, Planner
 from btm.runtime.breaker import Down
 from btm.runtime.cross_check import Check, SecondSources
-from btm.runtime.drivers import NOT_MADE, Handled, Invoke, Move, Reply, Request, Steps, Wait
+from btm.runtime.drivers import NOT_MADE, ComesAgain, Handled, Invoke, Move, Reply, Request, Steps, Wait
 from btm.runtime.executor import Acting, Answer
 from btm.runtime.notices import check_lines, check_text, down_lines, down_text
 from btm.runtime.state import Ledger
@@ -68,6 +69,8 @@ class Recovery:
         keyed = safely(self.ledger.with_key, call) if self.mode.advises else None
         if keyed is not None and keyed is not call:
             call, print_ = keyed, ""
+        if self.mode.advises:
+            safely(self.ledger.take_up, call, print_)
         forbidden = safely(self._forbidden, call) if self.mode.advises else None
         stopped = yield from self._stopped(call, forbidden)
         if stopped is not None:
@@ -75,6 +78,9 @@ class Recovery:
         wait = (safely(self._early_by, call) or 0.0) if self.mode.advises else 0.0
         if 0.0 < wait <= self.planner.settings.wait_up_to_s:
             yield Wait(wait, needed=False)
+        under_way = safely(self._under_way, call, print_) if self.mode.guards else None
+        if under_way is not None:
+            return under_way
         learned, reply = yield from self._make(call, print_)
         trail = (Move(None, call, learned.outcome),)
         handled = Handled(call, learned.outcome, reply.result, reply.error, call.tool, trail=trail)
@@ -103,6 +109,15 @@ class Recovery:
             return safely(self._unchecked, call, checks) if checks else None
         incident = yield from carefully("cross-check", self._contradiction(checks, call), None)
         return None if incident is None else self._held(call, incident)
+
+    def _under_way(self, call: ToolCall, print_: str) -> Handled | None:
+        """Refuse a write that another thread or process is making at this moment, or that has been done under its id."""
+        incident = self.ledger.standing(call, print_)
+        if incident is None:
+            return None
+        why = _DONE if incident.happened else _RUNNING
+        context = self._rendered(self.plan_for(incident), [why, ("not run", call_text(call))])
+        return Handled(call, incident.outcome, context=context, refused=True)
 
     def _answered(
         self, handled: Handled, incident: Incident | None, forbidden: RecoveryPlan | None
@@ -137,9 +152,22 @@ class Recovery:
     def _make(self, call: ToolCall, print_: str = "") -> Generator[Request, Reply | None, Answer]:
         """Make one call and learn from it."""
         ticket = safely(self.ledger.begin, call, print_)
-        reply = (yield Invoke(call)) or Reply()
+        try:
+            reply = (yield Invoke(call)) or Reply()
+        except (GeneratorExit, ComesAgain) as end:
+            safely(self.ledger.interrupted, call, not isinstance(end, ComesAgain))
+            raise
         learned = safely(self.ledger.finish, ticket, reply) if ticket is not None else None
+        if learned is None:
+            safely(self.ledger.interrupted, call, True)
         return learned or _unlearned(call, reply), reply
+
+    def _make_unless_standing(self, call: ToolCall) -> Generator[Request, Reply | None, Answer]:
+        """Make one call of btm's own, unless it is a write that is being made elsewhere."""
+        incident = safely(self.ledger.standing, call)
+        if incident is None:
+            return (yield from self._make(call))
+        return Learned(incident.outcome), Reply(error=RefusedCallError(f"{call_text(call)} may be running"))
 
     def plan_for(self, incident: Incident) -> RecoveryPlan:
         """Return the plan for an incident as things stand."""
@@ -286,7 +314,13 @@ class Recovery:
     def _acting(self) -> Acting:
         longest_wait_s = self.planner.settings.longest_wait_s
         return Acting(
-            self.ledger, self.fallback_map, self.plan_for, self._make, longest_wait_s, self.jitter, self.hooks
+            self.ledger,
+            self.fallback_map,
+            self.plan_for,
+            self._make_unless_standing,
+            longest_wait_s,
+            self.jitter,
+            self.hooks,
         )
 
     @cached_property
@@ -298,6 +332,10 @@ class Recovery:
         """Hold a call back: it rests on a read that a second source contradicts."""
         context = safely(self._latest_context, incident, _about(incident), ("not run", _again(call)))
         return Handled(call, incident.outcome, context=context, refused=True)
+
+
+_RUNNING = ("under way", "the same write was begun and has not ended; wait for its end, or check it")
+_DONE = ("done", "this very call was made before, and it worked")
 
 
 def pass_through(call: ToolCall) -> Steps:

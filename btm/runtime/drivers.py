@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -192,6 +192,7 @@ def drive(steps: Steps, invoke: Invoker, sleep: Callable[[float], None]) -> Hand
                     go_on = partial(steps.send, Reply(invoke(request.call.tool, request.call.arguments)))
             except Exception as error:
                 if is_control_flow(error):
+                    _end(steps, error)
                     raise
                 go_on = _after(error, request, steps)
 
@@ -224,8 +225,19 @@ async def adrive(steps: Steps, invoke: AsyncInvoker, sleep: Callable[[float], Aw
                     go_on = partial(steps.send, Reply(result))
             except Exception as error:
                 if is_control_flow(error):
+                    _end(steps, error)
                     raise
                 go_on = _after(error, request, steps)
+
+
+class ComesAgain(BaseException):
+    """Ends the steps of a call that a framework put off: it will be made again, from its beginning."""
+
+
+def _end(steps: Steps, error: Exception) -> None:
+    if not any(isinstance(leaf, CancelledError) for leaf in _leaves(error)):
+        with suppress(ComesAgain):
+            steps.throw(ComesAgain())
 
 
 def _after(error: Exception, request: Request, steps: Steps) -> Callable[[], Request]:

@@ -128,7 +128,13 @@ class Acting:
             replaced = any(attempt.key.action is Action.SWITCH for attempt in incident.attempts)
             again = step.action in (Action.RETRY, Action.REPAIR)
             return again and not replaced and self.fallback_map.idempotent(incident.tool)
-        return all(self.fallback_map.effect(tool) is Effect.READ for tool in step.via[:-1])
+        if not all(self.fallback_map.effect(tool) is Effect.READ for tool in step.via[:-1]):
+            return False
+        # What a substitute may have done for an earlier call, or in another process, it must not do again.
+        if step.action is not Action.SWITCH or self.fallback_map.effect(step.tool) is Effect.READ:
+            return True
+        stand_in = ToolCall(step.tool, step.arguments or {}, Effect.WRITE, incident.conversation)
+        return not self.ledger.may_have_happened(stand_in)
 
     def _carry_out(
         self, step: Step, incident: Incident, moves: _Moves, parents: tuple[str, ...]

@@ -21,8 +21,8 @@ from btm.model import ChoiceEnum, Effect, ToolCall
 from btm.planning.failure_text import error_text
 from btm.runtime.drivers import AsyncInvoker, Handled, Invoker
 from btm.runtime.timeouts import Limits, Timeouts, in_own_thread, log_late
-from btm.support.failsafe import safely
 from btm.support.function_arguments import apply, binder, is_async, is_generator, is_unbound, name_of
+from btm.support.notes import note_on
 from btm.support.switch import is_active
 
 P = ParamSpec("P")
@@ -295,19 +295,7 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
         return None
 
 
-class _Note(str):
-    """A note of ours on a tool's exception."""
-
-    __slots__ = ()
-
-
 def _unwrap_with_note(handled: Handled) -> Any:
     if handled.error is not None and handled.context is not None:
-        safely(_note, handled.error, handled.context.text)
+        note_on(handled.error, handled.context.text)
     return handled.unwrap()
-
-
-def _note(error: Exception, text: str) -> None:
-    """Add a context to an exception. A tool that raises the same object again has the latest one only."""
-    others = [note for note in getattr(error, "__notes__", ()) if not isinstance(note, _Note)]
-    error.__notes__ = [*others, _Note(text)]

@@ -15,7 +15,17 @@ from btm.events import Hooks, IncidentClosed, IncidentOpened
 from btm.fallback import FallbackMap
 from btm.learning.posterior import BetaPosterior
 from btm.learning.tracker import ConversationTracker, Learned, Ticket
-from btm.model import Action, Attempt, Effect, ErrorKind, EvidenceKey, Incident, Outcome, ToolCall
+from btm.model import (
+    Action,
+    Attempt,
+    Effect,
+    ErrorKind,
+    EvidenceKey,
+    Incident,
+    IncidentState,
+    Outcome,
+    ToolCall,
+)
 from btm.planning.options import MapRelations
 from btm.runtime.breaker import Began, Breaker, Circuits, Down
 from btm.runtime.deduplication import Finished
@@ -23,12 +33,13 @@ from btm.runtime.done_writes import DoneWrites, undone_outcome
 from btm.runtime.drivers import Reply
 from btm.runtime.evidence import BeliefFunction, Credit
 from btm.runtime.health import Health
+from btm.runtime.intents import Intents, incident_of
 from btm.runtime.known_values import Facts
 from btm.runtime.outcomes import outcome_of
 from btm.runtime.result_schemas import ResultSchemas
 from btm.runtime.trust import Trust
 from btm.runtime.unconfirmed_reads import Reads, SeenRead, behind
-from btm.store import CallEvent, Event, IncidentEvent, RecentCall, ShapeRow, Snapshot
+from btm.store import CallEvent, Event, IncidentEvent, RecentCall, ShapeRow, Snapshot, WriteLog
 from btm.support.call_ids import NO_TURN, Turn
 from btm.support.forks import go_on_in_children
 from btm.support.untrusted import bounded_json, fingerprint, redact
@@ -59,6 +70,8 @@ class Ledger:
         emit: Callable[[Event], None],
         hooks: Hooks | None = None,
         believe: BeliefFunction,
+        write_log: WriteLog | None = None,
+        strict_writes: bool = False,
         store_arguments: bool = False,
         learn_shapes: bool = False,
         breaker: Breaker | None = None,
@@ -76,7 +89,12 @@ class Ledger:
         reads = [name for name in fallback_map.tools if fallback_map.effect(name) is Effect.READ]
         self._circuits = Circuits(breaker, fallback_map.groups, reads) if breaker is not None else None
         self._note_health(snapshot.recent_calls)
+        self._intents = Intents(write_log, snapshot.hash_key, fallback_map, emit, strict=strict_writes)
+        self._left_open: dict[str, list[tuple[Incident, str]]] = {}
+        for incident, print_ in snapshot.left_open:
+            self._left_open.setdefault(incident.conversation, []).append((incident, print_))
         self._conversations: OrderedDict[str, _ConversationState] = OrderedDict()
+        self._left = 0
         self._finished = Finished()
         self._trust = Trust()
         self._begun = 0
@@ -99,6 +117,8 @@ class Ledger:
         """Note that a call begins. ``print_`` is its fingerprint where :meth:`told_apart` gave it already."""
         print_ = print_ or fingerprint(call.tool, call.arguments, self._key)
         now = self._clock()
+        if self._intents.concerns(call):
+            self._intents.begin(call, print_, now, None)  # unless :meth:`standing` did
         with self._lock:
             conversation = self._conversation(call.conversation)
             if (call.conversation, call.call_id) in self._finished:
@@ -106,11 +126,63 @@ class Ledger:
             self._begun += 1
             return conversation.tracker.begin(call, print_, now)._replace(order=self._begun)
 
+    # -- writes that may have happened ------------------------------------------------------------------------------
+
+    def take_up(self, call: ToolCall, print_: str = "") -> None:
+        """Before a write: go on with those of its conversation that may have happened, in whatever process."""
+        if not self._intents.concerns(call):
+            return
+        print_ = print_ or fingerprint(call.tool, call.arguments, self._key)
+        now = self._clock()
+        found = self._intents.unsettled(call.conversation)
+        with self._lock:
+            tracker = self._conversation(call.conversation).tracker
+            for intent in found:
+                if self._intents.runs(intent, now):
+                    continue
+                restored = incident_of(intent)
+                tracker.restore(restored, intent.fingerprint)
+                if self._intents.same_wish(intent, call, print_):
+                    tracker.spell_out(restored.incident_id, call, print_)
+
+    def standing(self, call: ToolCall, print_: str = "") -> Incident | None:
+        """Note a write that is about to run; return the one that stands in its way: it runs, or has been done.
+
+        What may have happened and does not run is an open incident by now (:meth:`take_up`), and has been judged.
+        """
+        if not self._intents.concerns(call):
+            return None
+        print_ = print_ or fingerprint(call.tool, call.arguments, self._key)
+        with self._lock:
+            open_ = self._conversation(call.conversation).tracker.open_incidents
+            passed = {call_id for incident in open_ for call_id in _calls_of(incident)}
+        found = self._intents.begin(call, print_, self._clock(), passed)
+        return None if found is None else incident_of(found, call)
+
+    def may_have_happened(self, call: ToolCall) -> bool:
+        """Whether the same was begun before, and nobody has found out that it did not happen."""
+        if not self._intents.concerns(call):
+            return False
+        print_ = fingerprint(call.tool, call.arguments, self._key)
+        found = self._intents.unsettled(call.conversation)
+        same = {i.call_id for i in found if self._intents.same_wish(i, call, print_)}
+        if not same:
+            return False
+        with self._lock:
+            open_ = self._conversation(call.conversation).tracker.open_incidents
+        return bool(same - {i for one in open_ if one.happened is False for i in _calls_of(one)})
+
+    def interrupted(self, call: ToolCall, made: bool) -> None:
+        """Note that a call was broken off; ``made`` says whether it may have run to its end."""
+        self._intents.interrupted(call, made=made)
+
     def finish(self, ticket: Ticket, reply: Reply) -> Learned:
         """Take in what came of a call: name it, give credit, note values, hand it to the writer."""
         call, now = ticket.call, self._clock()
         shape = self._shapes.profile(call.tool) if self._shapes is not None else None
         outcome = outcome_of(call, reply.result, reply.error, self._map, now=now, shape=shape)
+        if self._intents.concerns(call):
+            self._intents.end(call, outcome)
         with self._lock:
             conversation = self._conversation(call.conversation)
             # A replay teaches nothing; of two watchers of one call the first to finish teaches.
@@ -136,6 +208,7 @@ class Ledger:
                     shapes = self._shapes.learn(call.tool, reply.result)
             # Under the lock, so that events are written in the order in which they were learned.
             self._emit(self._event(ticket, learned, now, shapes))
+            self._settle(conversation.tracker, learned)
             if outcome.ok:
                 learned = self._held_against_writes(conversation, ticket, learned, now, reply.result)
             if learned.opened and learned.incident is not None:
@@ -161,6 +234,19 @@ class Ledger:
         self._emit(IncidentEvent((incident,), wrong))
         self._hooks.post(IncidentOpened(incident))
         return learned if learned.incident is not None else learned._replace(incident=incident)
+
+    def _settle(self, tracker: ConversationTracker, learned: Learned) -> None:
+        """Note of writes that may have happened what the call showed about them."""
+        done: set[str] = set()
+        for incident in learned.closed:  # a wish that was fulfilled is, whichever of its substitutes did it
+            if incident.state is IncidentState.RESOLVED or incident.parent_id in done:
+                done.add(incident.incident_id)
+                if incident.call.effect is Effect.WRITE:
+                    self._intents.settle(incident.conversation, _calls_of(incident), happened=True)
+        for attempt in learned.attempts:
+            checked = tracker.incident(attempt.incident_id) if attempt.key.action is Action.VERIFY else None
+            if checked is not None and checked.happened is False:
+                self._intents.settle(checked.conversation, _calls_of(checked), happened=False)
 
     def _note_values(self, conversation: _ConversationState, call: ToolCall, result: Any) -> None:
         """Note what a good result says: values for other calls, and what a second source could confirm."""
@@ -235,6 +321,8 @@ class Ledger:
         if found is None:
             tracker = ConversationTracker(name, self._relations)
             found = self._conversations[name] = _ConversationState(tracker, DoneWrites(self._map))
+            for incident, print_ in self._left_open.pop(name, ()):
+                found.tracker.restore(incident, print_)
             if len(self._conversations) > MAX_CONVERSATIONS:
                 oldest, _ = next(iter(self._conversations.items()))
                 self.end(oldest)
@@ -247,6 +335,7 @@ class Ledger:
         with self._lock:
             conversation = self._conversations.pop(name, None)
             closed = conversation.tracker.end(self._clock()) if conversation else ()
+            self._left += conversation.tracker.left_for_room if conversation else 0
             if closed:
                 self._emit(IncidentEvent(closed))
                 self._post_closed(closed)
@@ -261,6 +350,12 @@ class Ledger:
             names = list(self._conversations)
         for name in names:
             self.end(name)
+
+    @property
+    def incidents_left(self) -> int:
+        """Incidents that were abandoned because too many of their conversation were open."""
+        with self._lock:
+            return self._left + sum(c.tracker.left_for_room for c in self._conversations.values())
 
     def known(self, conversation: str) -> Mapping[str, Any]:
         """Return a copy of the values seen in a conversation, by field name."""
@@ -371,6 +466,7 @@ class Ledger:
     def after_fork(self) -> None:
         """Give a forked child a lock of its own: the parent's may be held by a thread that the child does not have."""
         self._lock = threading.RLock()
+        self._intents.after_fork()
 
     # -- numbers ----------------------------------------------------------------------------------------------------
 
@@ -445,3 +541,9 @@ class Ledger:
         """Turn attempts that had counted as successes into failures."""
         with self._lock:
             self._credit.turn(attempts)
+
+
+def _calls_of(incident: Incident) -> tuple[str, ...]:
+    """Return the ids of the calls that made up an incident: the first one, and its repeats."""
+    repeats = (a.call_id for a in incident.attempts if a.key.action in (Action.RETRY, Action.REPAIR))
+    return incident.incident_id.removeprefix(f"{incident.conversation}/"), *repeats

@@ -6,8 +6,9 @@ agent's thread hand over events without waiting for a disk.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from btm.learning.posterior import Decay, Priors
@@ -51,7 +52,49 @@ class IncidentEvent:
     found_wrong: tuple[str, str, ErrorKind] | None = None
 
 
-Event = CallEvent | IncidentEvent
+class IntentState(StrEnum):
+    """How a write that was noted before it ran stands."""
+
+    BEGUN = "begun"  # it may be running, or its process ended while it ran
+    DOUBT = "doubt"  # it ended, and may have happened
+    DONE = "done"  # it happened
+    NOT_DONE = "not done"  # it is known not to have happened, or was not run after all
+
+    @property
+    def settled(self) -> bool:
+        """Whether it is known whether the write happened."""
+        return self in (IntentState.DONE, IntentState.NOT_DONE)
+
+
+class Intent(NamedTuple):
+    """A write, noted before it runs. What is begun and has no end may have happened.
+
+    ``wish`` holds keyed hashes of the arguments one by one, as JSON, so that the same wish is known again in another
+    spelling. ``owner`` is the process that runs it. ``keep``: it stays on record when it is done, so that its replay is
+    known.
+    """
+
+    conversation: str
+    call_id: str
+    tool: str
+    fingerprint: str
+    at: float
+    state: IntentState = IntentState.BEGUN
+    wish: str = ""
+    owner: str = ""
+    kind: ErrorKind | None = None
+    keep: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class IntentEvent:
+    """A write begins, or it turned out whether it happened."""
+
+    intent: Intent
+    incidents: tuple[Incident, ...] = ()
+
+
+Event = CallEvent | IncidentEvent | IntentEvent
 
 
 class RecentCall(NamedTuple):
@@ -70,6 +113,8 @@ class RecentCall(NamedTuple):
 class Snapshot:
     """What a memory starts from, as of one moment.
 
+    ``left_open`` are incidents that nobody ended, lately, with the fingerprints of their calls.
+
     ``latest_at`` is when the latest attempt was made, or the moment of reading if that is much earlier: attempts that
     lie ahead of the reader's clock count in ``evidence`` as made at that moment.
     """
@@ -80,6 +125,7 @@ class Snapshot:
     evidence: tuple[EvidenceRow, ...] = ()
     latest_at: float = 0.0
     recent_calls: tuple[RecentCall, ...] = ()
+    left_open: tuple[tuple[Incident, str], ...] = ()
     shapes: tuple[ShapeRow, ...] = ()
 
     def scale(self, now: float) -> float:
@@ -132,3 +178,16 @@ class SharedCalls(Protocol):
 
     def recent_calls(self, since: float, now: float) -> tuple[RecentCall, ...]:
         """Return the calls that ended after ``since`` (epoch seconds), oldest first, the latest 2,000 at most."""
+
+
+class WriteLog(Protocol):
+    """A place that all processes of a memory note their writes in before they run."""
+
+    def unsettled(self, conversation: str) -> Sequence[Intent]:
+        """Return the writes of a conversation of which it is not known whether they happened, oldest first."""
+
+    def claim(self, intent: Intent, blocks: Callable[[Intent], bool]) -> Intent | None:
+        """Note a write durably, at once, unless one of its conversation blocks it: return that one.
+
+        Asked are those that are not settled, and the one with the same id in whatever state.
+        """

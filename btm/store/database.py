@@ -132,16 +132,17 @@ class Database:
         return (found.st_dev, found.st_ino) if found else None
 
     @contextmanager
-    def transaction(self) -> Iterator[Connection]:
+    def transaction(self, *, durable: bool = False) -> Iterator[Connection]:
         """A transaction that commits when the block ends, and rolls back when it raises.
 
+        ``durable``: what it did is on the disk when it ends, and outlives a loss of power, not only of the process.
         Raises StoreError when the database cannot be used (locked, full, damaged, gone, opened to read), and SQLAlchemy's
         own errors for what is wrong with a statement or value.
         """
         if self.read_only:
             raise StoreError(f"the database {self.name} was opened to read, and cannot be written")
         self._look_after()
-        with self._turn, self._errors(), self._begun() as connection:
+        with self._turn, self._errors(), self._begun(durable=durable) as connection:
             yield connection
 
     @contextmanager
@@ -158,11 +159,12 @@ class Database:
         return self._engine.execution_options(btm_reads=True, postgresql_readonly=True)
 
     @contextmanager
-    def _begun(self) -> Iterator[Connection]:
+    def _begun(self, *, durable: bool = False) -> Iterator[Connection]:
         """A transaction that holds the write lock from its start, taken in turn with other writers."""
+        engine = self._engine.execution_options(btm_durable=durable)
         until, pause = time.monotonic() + troubles.LOCK_WAIT_S, _FIRST_PAUSE_S
         while True:
-            with no_fork(), self._engine.connect() as connection:
+            with no_fork(), engine.connect() as connection:
                 try:
                     transaction = connection.begin()
                 except OperationalError as error:
@@ -279,6 +281,8 @@ def _begin(connection: Any) -> None:
     # once can fail with "database is locked" instead of waiting for each other. Waiting is the caller's part.
     driver = connection.connection.driver_connection
     driver.execute("PRAGMA busy_timeout=0")
+    durable = connection.get_execution_options().get("btm_durable")
+    driver.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
     try:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
     finally:

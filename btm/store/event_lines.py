@@ -16,7 +16,7 @@ from btm.model import (
     Outcome,
     ToolCall,
 )
-from btm.store import CallEvent, Event, IncidentEvent
+from btm.store import CallEvent, Event, IncidentEvent, Intent, IntentEvent, IntentState
 
 
 def to_line(event: Event) -> bytes:
@@ -28,6 +28,8 @@ def to_line(event: Event) -> bytes:
 def from_line(line: bytes) -> Event:
     """Return the event of a line. Raises ValueError, TypeError or KeyError for what is none."""
     found = json.loads(line)
+    if "intent" in found:
+        return IntentEvent(_intent_of(found["intent"]))
     incidents = tuple(map(_incident_of, found["incidents"]))
     if "call" not in found:
         wrong = found.get("found_wrong")
@@ -47,7 +49,17 @@ def from_line(line: bytes) -> Event:
     )
 
 
+def _intent_of(found: list[Any]) -> Intent:
+    conversation, call_id, tool, fingerprint, at, state, wish, owner, kind, keep = found
+    failed_as = None if kind is None else ErrorKind(kind)
+    return Intent(
+        conversation, call_id, tool, fingerprint, at, IntentState(state), wish, owner, failed_as, keep
+    )
+
+
 def _plain(event: Event) -> dict[str, Any]:
+    if isinstance(event, IntentEvent):
+        return {"intent": list(event.intent)}
     incidents = [_incident(incident) for incident in event.incidents]
     if isinstance(event, IncidentEvent):
         return {"incidents": incidents, "found_wrong": event.found_wrong}

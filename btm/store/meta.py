@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import orjson
 from sqlalchemy import Connection, inspect, select, update
 
-from btm.errors import StoreError
+from btm.errors import DatabaseFailedError, StoreError
 from btm.learning.posterior import Decay, Priors
 from btm.store import schema as t
 from btm.store.database import insert_into
@@ -26,7 +26,7 @@ def as_written(where: str) -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError, KeyError) as problem:
-        raise StoreError(f"{where} holds what btm cannot read: {problem}") from problem
+        raise DatabaseFailedError(f"{where} holds what btm cannot read: {problem}") from problem
 
 
 def seconds(half_life_s: Any) -> float:

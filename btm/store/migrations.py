@@ -38,7 +38,7 @@ def migrate(connection: Connection, path: str | None) -> None:
 def _to_2(connection: Connection, path: str | None) -> None:
     """Writes are noted before they run; one key's attempts are found in order; the hash key leaves the file."""
     t.intents.create(connection, checkfirst=True)
-    for index in t.attempts.indexes:
+    for index in (*t.attempts.indexes, *t.incidents.indexes):
         index.create(connection, checkfirst=True)
     if path is None:
         return

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, literal_column, or_, select
 
 from btm.learning.posterior import Counts
-from btm.model import Effect, ErrorKind, EvidenceKey
+from btm.model import Attempt, Effect, ErrorKind, EvidenceKey, Incident, Outcome, ToolCall
 from btm.store import EvidenceRow, RecentCall, ShapeRow
 from btm.store import schema as t
-from btm.store.rows import KEY_COLUMNS, key_columns, key_of
+from btm.store.rows import KEY_COLUMNS, attempt, key_columns, key_of
 
 RECENT_S = 1_200.0
 """How far back calls are read for the tools' health when a memory opens."""
+
+LEFT_OPEN_S = 86_400.0
+"""How far back incidents are read that nobody ended: their conversations may go on."""
+
+_MOST_LEFT_OPEN = 1_000
 
 Halves = tuple[EvidenceKey, Counts, Counts]
 """A key, what the earlier half of its attempts came to, and what the later half did."""
@@ -52,6 +57,40 @@ def recent_calls(connection: Connection, since: float, until: float) -> tuple[Re
             began_at=float(r.started_at),
         )
         for r in reversed(rows)
+    )
+
+
+def left_open(connection: Connection, since: float) -> tuple[tuple[Incident, str], ...]:
+    """Return incidents that nobody ended, with the fingerprints of their calls, oldest first."""
+    i, c = t.incidents.c, t.calls.c
+    of_incident = (i.incident_id, i.parent_id, i.opened_at, i.conversation, i.kind.label("failed_as"))
+    of_call = (c.call_id, c.tool, c.effect, c.fingerprint, c.ambiguous, c.silent, c.status_code, c.detail)
+    found = select(*of_incident, *of_call).where(i.state == "open", i.opened_at >= since)
+    found = found.where(i.conversation == c.conversation, i.call_id == c.call_id)
+    rows = connection.execute(found.order_by(i.opened_at.desc()).limit(_MOST_LEFT_OPEN)).all()
+    tried: dict[str, list[Attempt]] = {}
+    for start in range(0, len(rows), _KEYS_AT_ONCE):
+        ids = [row.incident_id for row in rows[start : start + _KEYS_AT_ONCE]]
+        where = t.attempts.c.conversation.in_([r.conversation for r in rows[start : start + _KEYS_AT_ONCE]])
+        of_these = select(t.attempts).where(where, t.attempts.c.incident_id.in_(ids))
+        for row in connection.execute(of_these.order_by(t.attempts.c.at)):
+            tried.setdefault(row.incident_id, []).append(attempt(row))
+    return tuple((_incident(row, tried.get(row.incident_id, ())), row.fingerprint) for row in reversed(rows))
+
+
+def _incident(row: Any, tried: Iterable[Attempt]) -> Incident:
+    kind = ErrorKind(row.failed_as)
+    outcome = Outcome(kind, row.detail, row.status_code, silent=row.silent, ambiguous=row.ambiguous)
+    call = ToolCall(row.tool, {}, Effect(row.effect), row.conversation, row.call_id)
+    return Incident(
+        row.incident_id,
+        row.conversation,
+        call,
+        kind,
+        outcome,
+        float(row.opened_at),
+        attempts=tuple(tried),
+        parent_id=row.parent_id,
     )
 
 

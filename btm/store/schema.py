@@ -48,6 +48,13 @@ incidents = Table(
     Column("opened_at", Float, nullable=False),
     Column("closed_at", Float),
 )
+# Those that nobody ended are few, and every memory asks for them.
+Index(
+    "incidents_left_open",
+    incidents.c.opened_at,
+    sqlite_where=incidents.c.state == "open",
+    postgresql_where=incidents.c.state == "open",
+)
 
 # One row an attempt: what each number in ``evidence`` is the sum of.
 attempts = Table(
@@ -109,11 +116,10 @@ intents = Table(
     Column("call_id", String(255), primary_key=True),
     Column("tool", String(255), nullable=False),
     Column("fingerprint", String(32), nullable=False),
+    Column("at", Float, nullable=False),
     Column("state", String(8), nullable=False),
+    Column("wish", Text, nullable=False),
+    Column("owner", String(255), nullable=False),
     Column("kind", String(32)),
-    Column("detail", Text, nullable=False),
-    Column("arguments", Text),
-    Column("begun_at", Float, nullable=False),
-    Column("ended_at", Float),
-    Index("intents_by_wish", "conversation", "fingerprint"),
+    Column("keep", Boolean, nullable=False),
 )

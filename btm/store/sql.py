@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -20,12 +20,15 @@ from btm.store import (
     EvidenceRow,
     FittedConversation,
     IncidentEvent,
+    Intent,
+    IntentEvent,
     RecentCall,
     Reported,
     ShapeRow,
     Snapshot,
     additions,
     hash_key,
+    intents,
     meta,
     queries,
 )
@@ -82,6 +85,11 @@ class SqlStore:
     def path(self) -> str | None:
         """The path of a SQLite file, or None."""
         return self._database.path
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other processes can use the database, or this one again when it starts anew."""
+        return not self._database.in_memory and not self._database.read_only
 
     @property
     def journal(self) -> Path | None:
@@ -157,6 +165,7 @@ class SqlStore:
                 evidence=tuple(rows),
                 latest_at=latest_at,
                 recent_calls=queries.recent_calls(connection, now - queries.RECENT_S, now + SKEW_S),
+                left_open=queries.left_open(connection, now - queries.LEFT_OPEN_S),
                 shapes=tuple(queries.shapes(connection)),
             )
 
@@ -194,17 +203,30 @@ class SqlStore:
 
     def write(self, events: Sequence[Event]) -> Sequence[CallEvent]:
         """Write events in one transaction; return those that were there already: they add nothing."""
+        calls = [e for e in events if isinstance(e, CallEvent)]
         with self._transaction() as connection:
-            fresh, duplicates = insert_calls(connection, [e for e in events if isinstance(e, CallEvent)])
+            fresh, duplicates = insert_calls(connection, calls)
             additions.add_attempts(connection, fresh.values())
-            kept = (fresh.get(id(e), e) for e in events if isinstance(e, IncidentEvent) or id(e) in fresh)
+            kept = (fresh.get(id(e), e) for e in events if not isinstance(e, CallEvent) or id(e) in fresh)
             additions.put_incidents(connection, (i for e in kept for i in e.incidents))
+            intents.put(connection, (e.intent for e in events if isinstance(e, IntentEvent)))
+            intents.end(connection, calls)
             additions.add_shapes(connection, (row for e in fresh.values() for row in e.shapes))
             additions.add_lessons(connection, fresh.values())
             for event in events:
                 if isinstance(event, IncidentEvent) and event.found_wrong is not None:
                     self._report(connection, *event.found_wrong)
         return duplicates
+
+    def unsettled(self, conversation: str) -> Sequence[Intent]:
+        """Return a conversation's writes of which it is not known whether they happened, oldest first."""
+        with self._reading() as connection, as_written(self.where):
+            return intents.unsettled(connection, conversation)
+
+    def claim(self, intent: Intent, blocks: Callable[[Intent], bool]) -> Intent | None:
+        """Note a write, on the disk when this returns, unless one of its conversation blocks it: return that one."""
+        with self._database.transaction(durable=True) as connection, as_written(self.where):
+            return intents.claim(connection, intent, blocks)
 
     def add_learned(
         self,

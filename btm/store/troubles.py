@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from btm.errors import StoreError
+from btm.errors import DatabaseFailedError
 
 LOCK_WAIT_S = 5.0
 """How long a SQLite database is waited for while another process writes it. A write of btm's own takes milliseconds;
@@ -31,13 +31,15 @@ _CURES = {
 _CURES[sqlite3.SQLITE_LOCKED] = _CURES[sqlite3.SQLITE_BUSY]
 
 
-def store_error(name: str, error: SQLAlchemyError, path: str | None = None) -> StoreError:
+def store_error(name: str, error: SQLAlchemyError, path: str | None = None) -> DatabaseFailedError:
     """Return the error to raise: the database's name, the driver's own words, and the cure where one is known.
 
     ``path`` is that of a SQLite file.
     """
     cure = _cure(error, path)
-    return StoreError(f"the database {name} cannot be used: {cause(error)}{f'; {cure}' if cure else ''}")
+    return DatabaseFailedError(
+        f"the database {name} cannot be used: {cause(error)}{f'; {cure}' if cure else ''}"
+    )
 
 
 def cause(error: SQLAlchemyError) -> str:

@@ -6,12 +6,12 @@ import contextvars
 import itertools
 import os
 import random
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
 from btm.model import ToolCall
+from btm.support.blocks import Block
 from btm.support.forks import go_on_in_children
 
 
@@ -46,14 +46,14 @@ def current_conversation() -> str:
     return _conversation.get()
 
 
-@contextmanager
-def conversation(name: str) -> Iterator[None]:
+def conversation(name: str) -> Block:
     """Name the conversation of the calls made inside, in this thread or task."""
-    token = _conversation.set(name)
-    try:
-        yield
-    finally:
-        _conversation.reset(token)
+
+    def begin() -> Callable[[], None]:
+        token = _conversation.set(name)
+        return lambda: _conversation.reset(token)
+
+    return Block(begin)
 
 
 class Names:

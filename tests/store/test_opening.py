@@ -12,7 +12,9 @@ import pytest
 from core_kit import key, stored
 from test_sql import NOW, event
 
+from btm import ToolMemory
 from btm.errors import StoreError
+from btm.model import Effect, ToolCall
 from btm.store import hash_key
 from btm.store.merging import made_whole
 from btm.store.sql import SqlStore
@@ -88,6 +90,7 @@ def as_of_version_1(path: Path, secret: bytes) -> None:
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("DROP TABLE intents")
         connection.execute("DROP INDEX attempts_by_key")
+        connection.execute("DROP INDEX incidents_left_open")
         connection.execute("DELETE FROM btm_meta WHERE key LIKE 'hash_key%'")
         connection.execute("INSERT INTO btm_meta VALUES ('hash_key', ?)", (secret.hex(),))
         connection.execute("UPDATE btm_meta SET value = '1' WHERE key = 'schema_version'")
@@ -112,7 +115,7 @@ def test_an_older_database_is_brought_along_and_its_key_leaves_it(tmp_path: Path
     assert mode(path) == mode(tmp_path / "btm.db.key") == 0o600
     with closing(sqlite3.connect(path)) as connection:
         names = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
-    assert {"intents", "attempts_by_key", "intents_by_wish"} <= names
+    assert {"intents", "attempts_by_key", "incidents_left_open"} <= names
 
 
 def test_an_older_database_is_read_as_it_is(tmp_path: Path) -> None:
@@ -187,3 +190,53 @@ def test_a_merge_replaces_no_file_that_came_meanwhile(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="exists"):
         meanwhile()
     assert output.read_text() == "somebody else's"
+
+
+# -- a memory whose database fails -----------------------------------------------------------------------------------
+
+
+def test_a_damaged_database_does_not_stop_the_agent(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "btm.db"
+    path.write_bytes(b"This is no database. " * 500)
+    with caplog.at_level(logging.WARNING, "btm"):
+        memory = ToolMemory.open(path)
+    assert memory.call(ToolCall("get", {}, Effect.READ), lambda *_: "answer").result == "answer"
+    assert memory.flush()
+    assert "not a database" in memory.health().trouble
+    assert len(caplog.records) == 1
+    assert memory.close()
+    assert path.read_bytes() == b"This is no database. " * 500
+    with pytest.raises(StoreError):
+        ToolMemory.open(path, strict=True)
+
+
+def test_what_may_only_be_read_is_known_and_stays_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "btm.db"
+    store = SqlStore(path)
+    store.write([event(1)])
+    store.close()
+    memory = ToolMemory.open(path, read_only=True)
+    assert len(memory.beliefs()) == 1
+    memory.call(ToolCall("get", {}, Effect.READ), lambda *_: "answer")
+    assert memory.flush()
+    memory.close()
+    assert len(SqlStore(path).log("calls")) == 1
+
+
+def test_a_memory_says_what_waits_for_its_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("btm.store.troubles.LOCK_WAIT_S", 0.05)
+    path = tmp_path / "btm.db"
+    memory = ToolMemory.open(path)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        memory.call(ToolCall("get", {}, Effect.READ), lambda *_: "answer")
+        assert not memory.flush()
+        assert memory.health().waiting == 1
+        assert "locked" in memory.health().trouble
+        assert not memory.close(), "it is not in the database"
+        other.execute("ROLLBACK")
+    assert len(list(tmp_path.glob("*.waiting-*"))) == 1
+    again = ToolMemory.open(path)
+    assert again.health().waiting == 0
+    again.close()
+    assert len(SqlStore(path).log("calls")) == 1

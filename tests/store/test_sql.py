@@ -382,7 +382,7 @@ def test_rows_that_another_program_wrote_are_a_store_error(change: str, tmp_path
     with closing(sqlite3.connect(tmp_path / "btm.db")) as connection, connection:
         assert connection.execute(change).rowcount == 1
     with pytest.raises(StoreError, match="holds what btm cannot read"):
-        ToolMemory.open(tmp_path / "btm.db")
+        ToolMemory.open(tmp_path / "btm.db", strict=True)
 
 
 @pytest.mark.parametrize(
@@ -429,7 +429,7 @@ def test_opening_a_locked_database_ends_soon_and_names_the_cure(
         held(path, monkeypatch),
         pytest.raises(StoreError, match=r"locked; another process kept it .* 'btm merge'"),
     ):
-        ToolMemory.open(path)
+        ToolMemory.open(path, strict=True)
     assert time.monotonic() - started < 5.0
     assert troubles.LOCK_WAIT_S <= 5.0
     ToolMemory.open(path).close()
@@ -483,7 +483,7 @@ if os.geteuid() == 0:  # root may write anything, unless it gives its capabiliti
         os.seteuid(65534)
 for name in (path, path + ".new"):
     try:
-        ToolMemory.open(name, **authored)
+        ToolMemory.open(name, strict=True, **authored)
     except StoreError as error:
         print(error)
 """
@@ -507,7 +507,7 @@ def test_a_full_disk_when_opening_names_the_cure() -> None:
     if not Path("/dev/full").exists():
         pytest.skip("this platform has no device that is always full")
     with pytest.raises(StoreError, match="full; make room"):
-        ToolMemory.open("/dev/full")
+        ToolMemory.open("/dev/full", strict=True)
 
 
 def test_a_memory_on_a_full_disk_goes_on_and_writes_when_there_is_room(tmp_path: Path) -> None:
@@ -537,7 +537,7 @@ def test_a_damaged_database_is_a_store_error_wherever_it_is_found(tmp_path: Path
     whole = path.read_bytes()
     path.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
     with pytest.raises(StoreError, match="malformed; it is damaged"):
-        ToolMemory.open(path)
+        ToolMemory.open(path, strict=True)
     path.write_bytes(whole)
     again = SqlStore(path)
     path.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
@@ -550,7 +550,7 @@ def test_a_database_of_another_program_is_a_store_error(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "other.db")) as connection, connection:
         connection.execute("CREATE TABLE evidence (exhibit TEXT)")
     with pytest.raises(StoreError, match="another program may have made it"):
-        ToolMemory.open(tmp_path / "other.db")
+        ToolMemory.open(tmp_path / "other.db", strict=True)
 
 
 def test_a_full_disk_is_a_store_error_and_the_store_comes_back(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from btm.classify.reading import attribute
 from btm.errors import RefusedCallError
 from btm.planning.failure_text import error_text
 from btm.runtime.drivers import Handled
+from btm.support.notes import note_on
 
 NOTHING = object()
 """Stands for "no tool gave this"."""
@@ -133,7 +134,7 @@ def answer(
     if handled.error is not None and raw is NOTHING:
         if raises or to.call_id is None:
             if told:
-                handled.error.add_note(told)
+                note_on(handled.error, told)
             raise handled.error
         raw = _error(error_text(handled.error, handled.call.arguments), to)
     elif raw is NOTHING:

@@ -1,0 +1,87 @@
+"""What stands in for a database that may not, or cannot, be written: it knows what that one holds, and keeps the rest."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from btm.errors import DatabaseFailedError, StoreError
+from btm.model import ErrorKind
+from btm.store import CallEvent, Event, Reported, Snapshot, Store
+from btm.store.sql import SqlStore
+
+_log = logging.getLogger("btm")
+
+
+@dataclass(frozen=True)
+class StandInStore:
+    """A store in memory that starts from what another one holds. ``why`` it is used; empty where it was asked for."""
+
+    kept: SqlStore
+    source: SqlStore | None = None
+    why: str = ""
+
+    def load(self, now: float) -> Snapshot:
+        """Return what a memory starts from."""
+        return (self.source or self.kept).load(now)
+
+    def write(self, events: Sequence[Event]) -> Sequence[CallEvent]:
+        """Keep events in memory."""
+        return self.kept.write(events)
+
+    def report(self, conversation: str, call_id: str, kind: ErrorKind) -> Reported:
+        """Note that a call of this process had failed after all."""
+        return self.kept.report(conversation, call_id, kind)
+
+    def forget_shape(self, tool: str) -> None:
+        """Forget what a tool's good results looked like."""
+        self.kept.forget_shape(tool)
+
+    def close(self) -> None:
+        """Close connections."""
+        self.kept.close()
+        if self.source is not None:
+            self.source.close()
+
+
+def open_store(
+    path: str | Path | None,
+    half_life_s: float | None,
+    now: float,
+    hash_key: bytes | None,
+    *,
+    read_only: bool,
+    strict: bool,
+) -> Store:
+    """Open a database, or what stands in for it (see :meth:`btm.ToolMemory.open`)."""
+
+    def opened(where: str | Path | None, *, to_read: bool = False) -> SqlStore:
+        return SqlStore(where, half_life_s=half_life_s, now=now, hash_key=hash_key, read_only=to_read)
+
+    if read_only and path is not None:
+        source = opened(path, to_read=True)
+        source.load(now)
+        return StandInStore(opened(None), source)
+    try:
+        store = opened(path)
+        if not strict:
+            store.load(now)  # what cannot be read is found now, and not when the agent runs
+    except DatabaseFailedError as error:
+        if strict:
+            raise
+        _log.warning("%s; what is learned now ends with this process", error)
+        return StandInStore(opened(None), _readable(partial(opened, path, to_read=True), now), str(error))
+    return store
+
+
+def _readable(opened: Callable[[], SqlStore], now: float) -> SqlStore | None:
+    """Return a database that can be read, if not written."""
+    try:
+        source = opened()
+        source.load(now)
+    except StoreError:
+        return None
+    return source
