@@ -33,7 +33,6 @@ from btm.adapters.notes import Notes
 from btm.adapters.outline import asked_since_request, request
 from btm.adapters.place import LoopPosition
 from btm.adapters.wording import (
-    disarmed,
     done_text,
     late_text,
     note,
@@ -50,6 +49,7 @@ from btm.runtime.timeouts import Limits, Timeouts, in_own_thread
 from btm.support.call_ids import Turn
 from btm.support.failsafe import safely
 from btm.support.function_arguments import apply, is_async
+from btm.support.imitations import disarmed
 from btm.support.switch import is_active
 from btm.support.untrusted import tool_name
 

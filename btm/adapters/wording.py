@@ -14,7 +14,6 @@ import orjson
 from btm.classify.reading import attribute
 from btm.model import Action, ChoiceEnum
 from btm.planning.context import DEFAULT_BUDGET, call_text, estimate_tokens, instruction, quoted, within
-from btm.planning.failure_text import without_tags
 from btm.planning.plan import RecoveryContext
 from btm.runtime.drivers import Handled
 from btm.support.untrusted import bounded_json, cut, harmless, text_of, tool_name
@@ -161,21 +160,6 @@ def _mcp_texts(value: Any) -> list[str] | None:
         return None
     texts = [attribute(block, "text") for block in content]
     return texts if all(isinstance(text, str) for text in texts) else None
-
-
-def disarmed(content: Any) -> Any:
-    """Return a tool's own content without tags of ours: what we write or add to may hold nothing that passes for a note."""
-    if isinstance(content, str):
-        return without_tags(content)
-    if isinstance(content, list):
-        return [_disarmed_block(block) for block in content]
-    return content
-
-
-def _disarmed_block(block: Any) -> Any:
-    if isinstance(block, Mapping) and isinstance(block.get("text"), str):
-        return {**block, "text": disarmed(block["text"])}
-    return disarmed(block) if isinstance(block, str) else block
 
 
 def longer(content: Any, text: str) -> Any:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
+from btm.support.imitations import without_tags
 from btm.support.readable import shown
 from btm.support.untrusted import cut, text_of
 
 _ERROR_LIMIT = 4_000
 _PAGE_LIMIT = 8_000
-
-_OUR_TAG = re.compile(r"<(?=\s*/?\s*recovery\b)", re.IGNORECASE)
 
 
 def error_text(error: Exception, sent: Mapping[str, Any] | None = None) -> str:
@@ -24,8 +22,3 @@ def error_text(error: Exception, sent: Mapping[str, Any] | None = None) -> str:
     said = shown(text_of(error, _PAGE_LIMIT), known)
     text = f"{type(error).__name__}: {said}".rstrip(": ")
     return cut(without_tags(text), _ERROR_LIMIT)
-
-
-def without_tags(text: str) -> str:
-    """Return a text without tags of ours: what we write or add to may hold nothing that passes for a note."""
-    return _OUR_TAG.sub(r"\\u003c", text)

@@ -15,11 +15,11 @@ from langchain_core.messages import (
 )
 
 from btm.adapters import outline as outlined
-from btm.adapters import wording
 from btm.adapters.langchain.results import is_refused_by_person, with_text
 from btm.adapters.outline import AnsweredCall, OutlinedMessage, RequestedCall, gaps, strays
 from btm.adapters.wording import BRIDGE, LOST, longer
 from btm.planning.context import STANDING_RULES
+from btm.support import imitations
 from btm.support.call_ids import Turn
 
 
@@ -153,8 +153,8 @@ def disarmed(messages: list[AnyMessage]) -> list[AnyMessage]:
 
 
 def _disarmed(message: ToolMessage) -> ToolMessage:
-    content = wording.disarmed(message.content)
-    return message if content == message.content else message.model_copy(update={"content": content})
+    content = imitations.disarmed(message.content)
+    return message if content is message.content else message.model_copy(update={"content": content})
 
 
 def repaired(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
