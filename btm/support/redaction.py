@@ -14,6 +14,7 @@ import unicodedata
 from collections.abc import Callable
 from typing import NamedTuple
 
+from btm.support.personal_secrets import without_personal_secrets
 from btm.support.vendor_tokens import VENDOR_TOKEN, may_hold_token
 
 # -- pieces of patterns --------------------------------------------------------------------------------------------
@@ -286,4 +287,4 @@ def _replaced(text: str) -> str:
     for possible, pattern, replacement in RULES:
         if possible(text, lower):
             text = pattern.sub(replacement, text)
-    return text
+    return without_personal_secrets(text, lower)
