@@ -150,7 +150,7 @@ _LOOKS = (
         re.compile(
             r"(?i)((?<![a-z])(?:pin|otp|cvv2?|cvc2?|tan|passcode|(?:one[- ]?time|verification|security|confirmation|2fa|mfa|sms|auth"
             r"|login)[ _-](?:pass)?(?:code|pin|word)|one[- ]?time[ _-]password)(?:[ _-](?:code|number))?[\"']?\s{0,3}"
-            r"(?:[:=]|is|was)?\s{0,3}[\"']?)\d{3,8}"
+            r"(?:[:=]|is|was)?\s{0,3}[\"']?)\d{3,8}(?!\d)"
         ),
         r"\1[code]",
     ),
