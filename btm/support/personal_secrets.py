@@ -7,7 +7,7 @@ import re
 from typing import NamedTuple
 
 
-class _Look(NamedTuple):
+class _PersonalSecret(NamedTuple):
     """``needs``: lower-case words or marks of which one must be in the text, or none is looked for."""
 
     needs: tuple[str, ...]
@@ -99,9 +99,9 @@ _COUNTRIES = [
 ]
 _BASE58 = "[1-9A-HJ-NP-Za-km-z]"
 
-_LOOKS = (
-    _Look(("%40",), re.compile(r"[\w.+%-]{1,64}%40[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}"), "[email]"),
-    _Look(
+_PERSONAL = (
+    _PersonalSecret(("%40",), re.compile(r"[\w.+%-]{1,64}%40[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}"), "[email]"),
+    _PersonalSecret(
         ("sess", "sid"),
         re.compile(
             rf"(?i)((?<![a-z])(?:j?session[_-]?id|phpsessid|sessid|asp\.net_sessionid|connect\.sid|sess(?:ion)?[_-]?(?:key|token)"
@@ -110,16 +110,16 @@ _LOOKS = (
         r"\1[secret]",
     ),
     # bots of Telegram and of Discord
-    _Look((":",), re.compile(r"(?<!\d)\d{8,10}:[A-Za-z0-9_-]{34,36}(?![\w-])"), "[key]"),
-    _Look((".",), re.compile(r"(?<![\w-])[MNO][\w-]{22,28}\.[\w-]{5,7}\.[\w-]{27,40}(?![\w-])"), "[key]"),
+    _PersonalSecret((":",), re.compile(r"(?<!\d)\d{8,10}:[A-Za-z0-9_-]{34,36}(?![\w-])"), "[key]"),
+    _PersonalSecret((".",), re.compile(r"(?<![\w-])[MNO][\w-]{22,28}\.[\w-]{5,7}\.[\w-]{27,40}(?![\w-])"), "[key]"),
     # wallets: addresses and private keys
-    _Look(("0x",), re.compile(r"0x(?:[0-9a-fA-F]{64}|[0-9a-fA-F]{40})(?![0-9a-fA-F])"), "[wallet]"),
-    _Look(("bc1", "ltc1", "tb1"), re.compile(r"(?<!\w)(?:bc1|tb1|ltc1)[a-z0-9]{25,87}(?!\w)"), "[wallet]"),
-    _Look(("xprv", "zprv", "yprv"), re.compile(rf"(?<!\w)[xyz]prv{_BASE58}{{90,120}}(?!\w)"), "[wallet]"),
-    _Look(("wif", "wallet", "btc", "bitcoin", "address", "private", "key"), re.compile(
+    _PersonalSecret(("0x",), re.compile(r"0x(?:[0-9a-fA-F]{64}|[0-9a-fA-F]{40})(?![0-9a-fA-F])"), "[wallet]"),
+    _PersonalSecret(("bc1", "ltc1", "tb1"), re.compile(r"(?<!\w)(?:bc1|tb1|ltc1)[a-z0-9]{25,87}(?!\w)"), "[wallet]"),
+    _PersonalSecret(("xprv", "zprv", "yprv"), re.compile(rf"(?<!\w)[xyz]prv{_BASE58}{{90,120}}(?!\w)"), "[wallet]"),
+    _PersonalSecret(("wif", "wallet", "btc", "bitcoin", "address", "private", "key"), re.compile(
         rf"(?<!\w)(?:[5KL]{_BASE58}{{50,51}}|(?=[13]{_BASE58}{{0,33}}[A-Z])(?=[13]{_BASE58}{{0,33}}[a-z])[13]{_BASE58}{{25,33}})(?!\w)"
     ), "[wallet]"),
-    _Look(
+    _PersonalSecret(
         ("mnemonic", "phrase", "seed"),
         re.compile(
             r"(?i)((?:mnemonic|(?:seed|recovery|secret|backup)[ _-]?(?:phrase|words?)|seed)\w{0,8}[\"']?\s{0,3}(?:[:=]|is|was)?\s{0,3}"
@@ -127,25 +127,25 @@ _LOOKS = (
         ),
         r"\1[secret]",
     ),
-    _Look(
+    _PersonalSecret(
         ("client", "consumer", "license"),
         re.compile(
             rf"(?i)((?:client|consumer|license)[ _-]?(?:key|secret)(?:[_-]data)?[\"']?\s{{0,3}}[:=]\s{{0,3}}[\"']?)(?!\[){_VALUE}{{6,}}"
         ),
         r"\1[secret]",
     ),
-    _Look(
+    _PersonalSecret(
         ("",),
         re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(_COUNTRIES)})\d{{2}} ?(?:[A-Z0-9]{{4}} ?){{2,7}}[A-Z0-9]{{1,4}}(?![A-Za-z0-9])"),
         "[iban]",
     ),
-    _Look(("-",), re.compile(r"(?<![\d-])(?!000|666|9)\d{3}-(?!00)\d{2}-(?!0000)\d{4}"), "[number]"),
-    _Look(
+    _PersonalSecret(("-",), re.compile(r"(?<![\d-])(?!000|666|9)\d{3}-(?!00)\d{2}-(?!0000)\d{4}"), "[number]"),
+    _PersonalSecret(
         ("ssn", "social security"),
         re.compile(r"(?i)((?<![a-z])(?:ssn|social security(?: number| no\.?)?)\W{0,3}(?:is|was)?\W{0,3})\d{3}[ .-]?\d{2}[ .-]?\d{4}(?!\d)"),
         r"\1[number]",
     ),
-    _Look(
+    _PersonalSecret(
         ("pin", "otp", "code", "cvv", "cvc", "tan"),
         re.compile(
             r"(?i)((?<![a-z])(?:pin|otp|cvv2?|cvc2?|tan|passcode|(?:one[- ]?time|verification|security|confirmation|2fa|mfa|sms|auth"
@@ -154,7 +154,7 @@ _LOOKS = (
         ),
         r"\1[code]",
     ),
-    _Look(
+    _PersonalSecret(
         ("pass", "contra", "senha", "kennwort", "wachtwoord", "parola", "clave", "has\u0142o", "\u043f\u0430\u0440\u043e\u043b\u044c",
          "\u5bc6\u7801", "\u5bc6\u78bc", "\u30d1\u30b9\u30ef\u30fc\u30c9"),
         re.compile(
@@ -169,7 +169,7 @@ _LOOKS = (
 
 def without_personal_secrets(text: str, lower: str) -> str:
     """Return ``text`` without them; ``lower`` is the same in lower case."""
-    for look in _LOOKS:
-        if any(need in lower for need in look.needs):
-            text = look.pattern.sub(look.replacement, text)
+    for rule in _PERSONAL:
+        if any(need in lower for need in rule.needs):
+            text = rule.pattern.sub(rule.replacement, text)
     return text
