@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from btm.errors import DatabaseFailedError
+from btm.errors import DatabaseFailedError, StoreError
 
 LOCK_WAIT_S = 5.0
 """How long a SQLite database is waited for while another process writes it. A write of btm's own takes milliseconds;
@@ -31,13 +31,15 @@ _CURES = {
 _CURES[sqlite3.SQLITE_LOCKED] = _CURES[sqlite3.SQLITE_BUSY]
 
 
-def store_error(name: str, error: SQLAlchemyError, path: str | None = None) -> DatabaseFailedError:
+def store_error(name: str, error: SQLAlchemyError, path: str | None = None) -> StoreError:
     """Return the error to raise: the database's name, the driver's own words, and the cure where one is known.
 
     ``path`` is that of a SQLite file.
     """
     cure = _cure(error, path)
-    return DatabaseFailedError(
+    # A name that cannot be that of a file is a slip of whoever opens it, and no failure of a database.
+    slip = path is not None and (Path(path).is_dir() or not Path(path).parent.is_dir())
+    return (StoreError if slip else DatabaseFailedError)(
         f"the database {name} cannot be used: {cause(error)}{f'; {cure}' if cure else ''}"
     )
 
