@@ -86,7 +86,7 @@ class ToolMemory:
         self._sleep, self._asleep = options.sleep, options.asleep
         clock = SteadyClock(options.clock)
         self._store = store
-        self._planner = Planner(policies, options.settings, options.explore)
+        self._planner = Planner(policies, options.settings, options.explore, options.mode.acts)
         self._hooks = Hooks(options.hooks)
         self._writer = WriteBehind(store, self._retract, getattr(store, "journal", None))
         self._ledger = Ledger(

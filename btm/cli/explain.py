@@ -145,8 +145,10 @@ def _print_step(head: str, plan: RecoveryPlan, step: Step, learned: StoredEviden
 def _level_name(share: Share, step: Step) -> str:
     """Return whose record a level holds: always without what stands in the lines below it."""
     match share.level[0]:
-        case "family" if step.target:
-            return f"any other {step.action} after {share.level[1]} errors"
+        case "action":
+            return f"any other {step.action}"
+        case "tool":
+            return "here after other errors"
         case "family":
             return f"other {share.level[1]} errors"
         case "kind":

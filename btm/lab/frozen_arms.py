@@ -11,6 +11,7 @@ from btm.lab.agent import Call
 from btm.lab.desk import Desk
 from btm.lab.memory_arms import HASH_KEY, MemoryArm, dealt
 from btm.learning.posterior import BetaPosterior, Decay, Evidence, Priors, pooled
+from btm.learning.priors import refit_priors
 from btm.model import Action, ErrorKind, EvidenceKey
 from btm.store import CallEvent, Event, EvidenceRow, Reported, Snapshot
 
@@ -27,11 +28,12 @@ class Unwritten:
     """A store that holds what it is given, and writes nothing."""
 
     learned: Sequence[EvidenceRow]
+    priors: Priors
     at: float
 
     def load(self, now: float) -> Snapshot:
         """Return what a memory starts from."""
-        return Snapshot(Decay(math.inf, self.at), Priors(), HASH_KEY, tuple(self.learned), latest_at=now)
+        return Snapshot(Decay(math.inf, self.at), self.priors, HASH_KEY, tuple(self.learned), latest_at=now)
 
     def write(self, events: Sequence[Event]) -> Sequence[CallEvent]:  # noqa: ARG002 - the protocol's arguments
         """Keep nothing."""
@@ -59,13 +61,15 @@ class FrozenArm(MemoryArm):
     ) -> None:
         super().__init__(name, fallback_map, seed)
         self._learned = learned
+        # As a memory does when it opens; shuffled evidence is believed as strongly as the right one.
+        self._priors = refit_priors(Evidence(learned), Priors(), sorted(learned)[::10], 1.0)
 
     def calls(self, desk: Desk) -> Call:
         """Return the tools with the memory as it was learned around them."""
         rows = dealt(self.name, self._learned, self._seed, desk)
         self.memory.close()
         self._clock = desk.clock
-        self.memory = self._remember(Unwritten(rows, desk.clock.time()))
+        self.memory = self._remember(Unwritten(rows, self._priors, desk.clock.time()))
         return super().calls(desk)
 
 

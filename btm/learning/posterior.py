@@ -3,9 +3,9 @@
 Evidence is a plain sum of weights per key, so that any number of processes can add to it and two databases merge
 by addition. Three ideas turn sums into a belief:
 
-* **Pooling.** A key's prior is its parent level's mean with a strength of s pseudo-counts
-  (alpha0 = s·m, beta0 = s·(1-m)), computed from the parent's evidence *without* the key's own, so that nothing
-  is counted twice. With much evidence of its own a key stands alone; with none it believes what its like did.
+* **Pooling.** A key's prior is what its like did (:mod:`btm.learning.levels` says who those are), computed *without* the
+  key's own evidence, so that nothing is counted twice. With much evidence of its own a key stands alone; with none it
+  believes its pool. How sure a pool is of its own mean is passed on: little evidence leaves wide intervals below it.
 * **Forward decay** (Cormode et al., "Forward Decay", ICDE 2009). An observation at time t adds
   w = 2^((t - L)/h) with a landmark L and half-life h; reading at ``now`` multiplies by 2^(-(now - L)/h).
 * **Ordinals.** A retry's chance falls with each try, so the try's ordinal is part of the key.
@@ -14,17 +14,33 @@ by addition. Three ideas turn sums into a belief:
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from scipy.special import betaincinv
 
-from btm.model import MAX_ORDINAL, Action, EvidenceKey, Family
+from btm.learning.evidence import Around, Evidence
+from btm.learning.levels import NOTHING, Counts, Level, Priors, levels, start_mean
+from btm.model import EvidenceKey
 
-Level = tuple[str, ...]
-"""A pooling level's name: ``("family", "transient", "retry", "1")`` and so on, general to special."""
+__all__ = [
+    "NOTHING",
+    "BetaPosterior",
+    "Counts",
+    "Decay",
+    "Evidence",
+    "Level",
+    "Priors",
+    "Share",
+    "flat",
+    "levels",
+    "pooled",
+    "shares",
+    "start_mean",
+    "unlearned",
+    "weights",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,24 +77,6 @@ class BetaPosterior:
         return self.interval()[1]
 
 
-class Counts(NamedTuple):
-    """Summed weights of successes and failures."""
-
-    successes: float
-    failures: float
-
-    @property
-    def total(self) -> float:
-        """All weight together."""
-        return self.successes + self.failures
-
-    def times(self, factor: float) -> Counts:
-        """Return both sums multiplied."""
-        return Counts(self.successes * factor, self.failures * factor)
-
-
-NOTHING = Counts(0.0, 0.0)
-
 _FARTHEST = 500.0  # half-lives from the landmark; weights are moved to a new one long before
 
 
@@ -106,65 +104,6 @@ class Decay:
         return (now - self.landmark) / self.half_life_s > 200
 
 
-@lru_cache(maxsize=4_096)
-def levels(key: EvidenceKey) -> tuple[Level, ...]:
-    """Return the levels that a key is pooled over, most general first, the key itself last.
-
-    A retry or a revise is pooled over the error's family, then its kind: what heals a timeout here heals one
-    there. An action on another tool (switch, repair, verify) is pooled over that target instead: whether a
-    substitute answers depends on the substitute, hardly on how the first tool failed.
-    """
-    ordinal = str(key.ordinal)
-    top: Level = ("family", key.kind.family, key.action, ordinal)
-    middle: Level = (
-        ("target", key.action, key.target, ordinal) if key.target else ("kind", key.kind, key.action, ordinal)
-    )
-    return top, middle, ("key", key.tool, key.kind, key.action, key.target, ordinal)
-
-
-# What the shipped beliefs start from, by family and action, for the first, second and later tries. They are weak
-# (see Priors.strengths) and give way to a handful of observations. The shape follows the design's table of what
-# usually helps; that an unchanged call after a caller's error does not work is measured: `btm fit` of the InterCode
-# SQL logs counts 0 of 1,530.
-_START: Mapping[tuple[Family | None, Action], tuple[float, float, float]] = {
-    (Family.TRANSIENT, Action.RETRY): (0.65, 0.5, 0.3),
-    (Family.PERSISTENT, Action.RETRY): (0.05, 0.03, 0.02),
-    (Family.CALLER, Action.RETRY): (0.02, 0.01, 0.01),
-    (Family.SILENT, Action.RETRY): (0.1, 0.05, 0.05),
-    (Family.UNKNOWN, Action.RETRY): (0.4, 0.2, 0.1),
-    (Family.CALLER, Action.REVISE): (0.6, 0.45, 0.3),
-    (None, Action.REVISE): (0.35, 0.25, 0.15),
-    (None, Action.REPAIR): (0.6, 0.3, 0.1),
-    (None, Action.SWITCH): (0.75, 0.55, 0.35),
-    (None, Action.VERIFY): (0.9, 0.7, 0.5),
-    (None, Action.ESCALATE): (0.95, 0.9, 0.9),
-    (None, Action.ABANDON): (0.5, 0.5, 0.5),
-}
-
-
-def start_mean(family: Family, action: Action, ordinal: int) -> float:
-    """Return the shipped starting chance of an action after an error of this family."""
-    means = _START.get((family, action)) or _START[(None, action)]
-    return means[min(ordinal, MAX_ORDINAL) - 1]
-
-
-@dataclass(frozen=True, slots=True)
-class Priors:
-    """How strongly each level believes its parent, and what the top level starts from.
-
-    ``strengths`` are pseudo-counts s for (top, middle, key). ``means`` overrides the shipped starting chance of a
-    top level; offline fitting estimates both (see :mod:`btm.learning.priors`).
-    """
-
-    strengths: tuple[float, float, float] = (8.0, 4.0, 3.0)
-    means: Mapping[Level, float] = field(default_factory=dict)
-
-    def top_mean(self, key: EvidenceKey) -> float:
-        """The mean that the top level of ``key`` starts from."""
-        fitted = self.means.get(levels(key)[0]) if self.means else None
-        return start_mean(key.kind.family, key.action, key.ordinal) if fitted is None else fitted
-
-
 class Share(NamedTuple):
     """What one level contributes to a belief: its own counts and the mean it hands to the next level."""
 
@@ -175,74 +114,28 @@ class Share(NamedTuple):
     mean: float
 
 
-class Evidence:
-    """Summed evidence per key and, kept in step, per pooling level. Not thread-safe: its owner holds the lock."""
-
-    def __init__(self, rows: Iterable[tuple[EvidenceKey, float, float]] = ()) -> None:
-        self._keys: dict[EvidenceKey, Counts] = {}
-        self._levels: dict[Level, Counts] = {}
-        for key, successes, failures in rows:
-            self.add(key, successes, failures)
-
-    def add(self, key: EvidenceKey, successes: float, failures: float) -> None:
-        """Add weight to a key and to every level it is pooled into; negative weight takes evidence back."""
-        self._keys[key] = _plus(self._keys.get(key, NOTHING), successes, failures)
-        for level in levels(key)[:-1]:
-            self._levels[level] = _plus(self._levels.get(level, NOTHING), successes, failures)
-
-    def rescale(self, factor: float) -> None:
-        """Multiply all weights, when their landmark is moved."""
-        self._keys = {key: counts.times(factor) for key, counts in self._keys.items()}
-        self._levels = {level: counts.times(factor) for level, counts in self._levels.items()}
-
-    def counts(self, key: EvidenceKey) -> Counts:
-        """Return the undecayed sums of one key."""
-        return self._keys.get(key, NOTHING)
-
-    def level(self, level: Level) -> Counts:
-        """Return the undecayed sums of a pooling level above the keys."""
-        return self._levels.get(level, NOTHING)
-
-    def rows(self) -> Iterator[tuple[EvidenceKey, float, float]]:
-        """Iterate over every key with its sums."""
-        for key, counts in self._keys.items():
-            yield key, counts.successes, counts.failures
-
-    def chain(self, key: EvidenceKey) -> tuple[Counts, Counts, Counts]:
-        """Return the counts of the key's levels (top, middle, own), each without those of the level below."""
-        top_level, middle_level, _ = levels(key)
-        own = self._keys.get(key, NOTHING)
-        top = self._levels.get(top_level, NOTHING)
-        middle = self._levels.get(middle_level, NOTHING)
-        # A target is shared between families, so the middle is a part of the top only where it is a kind.
-        below_top = own if key.target else middle
-        return _minus(top, below_top), _minus(middle, own), own
-
-    def __len__(self) -> int:
-        return len(self._keys)
-
-
-# Sums of floats can leave -1e-17 where zero is meant, and what is taken back may have been learned elsewhere.
-
-
-def _plus(counts: Counts, successes: float, failures: float) -> Counts:
-    return Counts(max(counts.successes + successes, 0.0), max(counts.failures + failures, 0.0))
-
-
-def _minus(whole: Counts, part: Counts) -> Counts:
-    return Counts(max(whole.successes - part.successes, 0.0), max(whole.failures - part.failures, 0.0))
-
-
 def shares(evidence: Evidence, key: EvidenceKey, priors: Priors, scale: float = 1.0) -> tuple[Share, ...]:
     """Return level by level how the belief about ``key`` comes about, most general level first."""
-    mean = priors.top_mean(key)
-    found: list[Share] = []
-    for level, counts, strength in zip(levels(key), evidence.chain(key), priors.strengths, strict=True):
-        now = counts.times(scale)
-        updated = (strength * mean + now.successes) / (strength + now.total)
-        found.append(Share(level, now, mean, strength, updated))
-        mean = updated
-    return tuple(found)
+    top, middle, here, own = levels(key)
+    around = evidence.around(key, priors.strengths, scale)
+    first = _Belief.of(priors.top_mean(key), priors.strengths[0]).after(around.top)
+    second = first.passed_on(priors.strengths[1])
+    third = second.after(around.middle)
+    beside = _beside(around, first, third.mean, priors)
+    across = third.mean if beside.total <= 0.0 else _mean(priors.across, third.mean, beside)
+    last = third.passed_on(priors.strengths[2]).size
+    return (
+        Share(top, around.top, priors.top_mean(key), priors.strengths[0], first.mean),
+        Share(middle, around.middle, first.mean, second.size, third.mean),
+        Share(here, beside, third.mean, priors.across, across),
+        Share(
+            level=own,
+            counts=around.own,
+            prior_mean=across,
+            strength=last,
+            mean=_mean(last, across, around.own),
+        ),
+    )
 
 
 def weights(found: Sequence[Share]) -> tuple[float, ...]:
@@ -255,19 +148,68 @@ def weights(found: Sequence[Share]) -> tuple[float, ...]:
     return (left, *reversed(backwards))
 
 
+class _Belief(NamedTuple):
+    """A pool's chance as a Beta distribution: its mean, and its size in pseudo-counts."""
+
+    mean: float
+    size: float
+
+    @classmethod
+    def of(cls, mean: float, size: float) -> _Belief:
+        return cls(min(max(mean, _LEAST), 1.0 - _LEAST), size)
+
+    def after(self, counts: Counts) -> _Belief:
+        return _Belief.of(_mean(self.size, self.mean, counts), self.size + counts.total)
+
+    def passed_on(self, strength: float) -> _Belief:
+        """Return what a level below believes before its own evidence: spread about a mean that is itself unsure.
+
+        Its variance is (m(1-m) - v)/(s + 1) + v, where v is that of this pool's mean; the Beta of that mean and variance.
+        """
+        most = self.mean * (1.0 - self.mean)
+        unsure = most / (self.size + 1.0)
+        spread = (most - unsure) / (strength + 1.0) + unsure
+        return _Belief(self.mean, max(most / spread - 1.0, _SMALLEST))
+
+
+_LEAST = 1e-6
+_SMALLEST = 0.05
+_MOST_RATIO = 4.0
+
+
+def _mean(strength: float, mean: float, counts: Counts) -> float:
+    return (strength * mean + counts.successes) / (strength + counts.total)
+
+
+def _beside(around: Around, top: _Belief, mean: float, priors: Priors) -> Counts:
+    """Return a tool's record after other errors, as if those were as easy to get over as this one is.
+
+    A success where most succeed says less, a failure more: each is weighed by the odds of its own pool against those here.
+    """
+    worked = failed = 0.0
+    size = top.passed_on(priors.strengths[1]).size
+    for counts, pool in around.beside:
+        expected = min(max(_mean(size, top.mean, pool), _LEAST), 1.0 - _LEAST)
+        worked += counts.successes * min(mean / expected, _MOST_RATIO)
+        failed += counts.failures * min((1.0 - mean) / (1.0 - expected), _MOST_RATIO)
+    return Counts(worked, failed)
+
+
 def pooled(evidence: Evidence, key: EvidenceKey, priors: Priors, scale: float = 1.0) -> BetaPosterior:
     """Return the belief about ``key``; ``scale`` is the decay factor at the time of reading."""
-    strengths = priors.strengths
-    top, middle, own = evidence.chain(key)
-    mean = priors.top_mean(key)
-    mean = (strengths[0] * mean + scale * top.successes) / (strengths[0] + scale * top.total)
-    mean = (strengths[1] * mean + scale * middle.successes) / (strengths[1] + scale * middle.total)
-    strength = strengths[2]
+    around = evidence.around(key, priors.strengths, scale)
+    top = _Belief.of(priors.top_mean(key), priors.strengths[0]).after(around.top)
+    middle = top.passed_on(priors.strengths[1]).after(around.middle)
+    mean = middle.mean
+    if around.beside:
+        beside = _beside(around, top, mean, priors)
+        mean = _Belief.of(_mean(priors.across, mean, beside), 1.0).mean
+    strength, own = middle.passed_on(priors.strengths[2]).size, around.own
     return BetaPosterior(
-        strength * mean + scale * own.successes,
-        strength * (1.0 - mean) + scale * own.failures,
-        scale * own.total,
-        scale * own.successes,
+        strength * mean + own.successes,
+        strength * (1.0 - mean) + own.failures,
+        own.total,
+        own.successes,
     )
 
 

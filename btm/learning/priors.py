@@ -15,7 +15,7 @@ counts are left out there too. Counted twice, in the mean and on top of it, they
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -24,8 +24,10 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import betaln, expit, logit
 
-from btm.learning.posterior import Counts, Evidence, Level, Priors, levels, start_mean
+from btm.learning.posterior import Counts, Evidence, Level, Priors, levels, pooled, start_mean
 from btm.model import MAX_ORDINAL, Action, EvidenceKey, Family
+
+EvidenceRow = tuple[EvidenceKey, float, float]
 
 STRENGTH_BOUNDS = (0.1, 500.0)
 """Pseudo-counts between which strengths are sought."""
@@ -75,6 +77,28 @@ def fit_priors(evidence: Evidence, shipped: Priors | None = None) -> Priors:
     return priors
 
 
+def refit_priors(evidence: Evidence, priors: Priors, held_out: Iterable[EvidenceRow], scale: float) -> Priors:
+    """Return priors fitted to all evidence but ``held_out``, if they foretell that no worse than ``priors``; else those.
+
+    ``scale`` is the decay factor as of now. ``held_out`` are keys with sums, on the evidence's own scale.
+    """
+    rest = Evidence((key, scale * worked, scale * failed) for key, worked, failed in evidence.rows())
+    tests = [(key, scale * worked, scale * failed) for key, worked, failed in held_out]
+    for key, worked, failed in tests:
+        rest.add(key, -worked, -failed)
+    fitted = fit_priors(rest)
+    return fitted if _loss(rest, fitted, tests) <= _loss(rest, priors, tests) else priors
+
+
+def _loss(evidence: Evidence, priors: Priors, tests: Sequence[EvidenceRow]) -> float:
+    """Return the log loss (nats, summed) of what ``evidence`` foretells about attempts it does not hold."""
+    lost = 0.0
+    for key, worked, failed in tests:
+        chance = pooled(evidence, key, priors).mean
+        lost -= worked * math.log(chance) + failed * math.log1p(-chance)
+    return lost
+
+
 def _strength(told: _LevelCounts, shipped: float) -> float:
     def cost(log_strength: float) -> float:
         lean = (log_strength - math.log(shipped)) ** 2 / (2.0 * _LOG_STRENGTH_SD**2)
@@ -94,13 +118,16 @@ def _table(rows: Sequence[tuple[float, Counts]]) -> _LevelCounts:
 
 def _tops(evidence: Evidence, keys: Sequence[EvidenceKey], priors: Priors) -> _LevelCounts:
     tops = {levels(key)[0]: key for key in keys}
-    return _table([(priors.top_mean(key), evidence.level(level)) for level, key in tops.items()])
+    return _table(
+        [(priors.top_mean(key), evidence.pool(level, priors.strengths)) for level, key in tops.items()]
+    )
 
 
 def _middles(evidence: Evidence, keys: Sequence[EvidenceKey], priors: Priors) -> _LevelCounts:
     middles = {levels(key)[1]: key for key in keys}
     rows = [
-        (_mean_above_middle(evidence, key, priors), evidence.level(level)) for level, key in middles.items()
+        (_mean_above_middle(evidence, key, priors), evidence.pool(level, priors.strengths))
+        for level, key in middles.items()
     ]
     return _table(rows)
 
@@ -109,14 +136,14 @@ def _keys(evidence: Evidence, keys: Sequence[EvidenceKey], priors: Priors) -> _L
     rows: list[tuple[float, Counts]] = []
     strength = priors.strengths[1]
     for key in keys:
-        _, middle, own = evidence.chain(key)
+        _, middle, own, _ = evidence.around(key, priors.strengths)
         above = _mean_above_middle(evidence, key, priors)
         rows.append(((strength * above + middle.successes) / (strength + middle.total), own))
     return _table(rows)
 
 
 def _mean_above_middle(evidence: Evidence, key: EvidenceKey, priors: Priors) -> float:
-    top, _, _ = evidence.chain(key)
+    top = evidence.around(key, priors.strengths).top
     strength = priors.strengths[0]
     return (strength * priors.top_mean(key) + top.successes) / (strength + top.total)
 
@@ -129,9 +156,9 @@ def _shifted_means(
     tops: dict[str, dict[Level, Counts]] = {}
     for key in keys:
         top = levels(key)[0]
-        tops.setdefault(key.action, {})[top] = evidence.level(top)
-    for action, seen in tops.items():
-        start = {top: _shipped_mean(top, shipped) for top in (*seen, *_tops_of(action))}
+        tops.setdefault(key.action, {})[top] = evidence.pool(top, priors.strengths)
+    for seen in tops.values():
+        start = {top: _shipped_mean(top, shipped) for top in (*seen, *_tops_like(next(iter(seen))))}
         everywhere = _shift(start, seen, priors.strengths[0])
         for top, mean in start.items():
             others = {level: counts for level, counts in seen.items() if level != top}
@@ -154,11 +181,19 @@ def _shift(start: Mapping[Level, float], seen: Mapping[Level, Counts], strength:
     return float(minimize_scalar(cost, bounds=(-_LARGEST_SHIFT, _LARGEST_SHIFT), method="bounded").x)
 
 
-def _tops_of(action: str) -> list[Level]:
-    return [("family", f, action, str(n)) for f in Family for n in range(1, MAX_ORDINAL + 1)]
+def _tops_like(top: Level) -> list[Level]:
+    """Return every top level of an action: by family and try, or by try alone for actions on another tool."""
+    tries = [str(n) for n in range(1, MAX_ORDINAL + 1)]
+    if top[0] == "action":
+        return [("action", top[1], n) for n in tries]
+    return [("family", family, top[2], n) for family in Family for n in tries]
 
 
 def _shipped_mean(top: Level, shipped: Priors) -> float:
-    _, family, action, ordinal = top
     mean = shipped.means.get(top)
-    return start_mean(Family(family), Action(action), int(ordinal)) if mean is None else mean
+    if mean is not None:
+        return mean
+    *_, action, ordinal = top
+    # Where families do not matter, any one will do: they start alike.
+    family = Family(top[1]) if top[0] == "family" else Family.UNKNOWN
+    return start_mean(family, Action(action), int(ordinal))

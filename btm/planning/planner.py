@@ -86,12 +86,13 @@ class Planner:
     """Makes plans under fixed settings and policies.
 
     With ``explore`` (a seeded generator) a step's chance is a Thompson draw from its posterior instead of the
-    mean; irreversible writes are never explored.
+    mean; irreversible writes are never explored. ``acting`` says that plans are carried out by btm itself.
     """
 
     policies: Policies
     settings: Settings = field(default_factory=Settings)
     explore: random.Random | None = None
+    acting: bool = False
 
     def plan(
         self, incident: Incident, options: Options, believe: Believe, above: Sequence[Above] = ()
@@ -108,7 +109,9 @@ class Planner:
         ]
         worth = [step for step in weighed if step.worth_trying]
         left = list(self._left_above(incident, above, believe))
-        verdicts = self.policies.judge(_situation(incident, options, [*worth, *(step for step, _ in left)]))
+        verdicts = self.policies.judge(
+            _situation(incident, options, [*worth, *(step for step, _ in left)], acting=self.acting)
+        )
         forbidden = _forbidden(verdicts)
         order = _order(verdicts)
         ranked = [(order(step), step) for step in worth if step.action not in forbidden]
@@ -150,7 +153,7 @@ class Planner:
             possible = (step for step in _possible(other, options) if step.tool not in below)
             weighed = [replace(self._weigh(step, other, believe, options), above=other) for step in possible]
             worth = [step for step in weighed if step.worth_trying]
-            verdicts = self.policies.judge(_situation(other, options, worth))
+            verdicts = self.policies.judge(_situation(other, options, worth, acting=self.acting))
             forbidden = _forbidden(verdicts)
             order = _order(verdicts)
             yield from ((step, order(step)) for step in worth if step.action not in forbidden)
@@ -279,7 +282,7 @@ def _again(incident: Incident, step: Step) -> bool:
     return repeatable and incident.tried(step.action, step.target) < MAX_TRIES
 
 
-def _situation(incident: Incident, options: Options, worth: Sequence[Step]) -> Situation:
+def _situation(incident: Incident, options: Options, worth: Sequence[Step], *, acting: bool) -> Situation:
     untried = tuple(
         step.tool
         for step in worth
@@ -298,6 +301,7 @@ def _situation(incident: Incident, options: Options, worth: Sequence[Step]) -> S
         escalation_tool=options.escalation_tool,
         untried=untried,
         odd=options.worked_before and _is_odd(incident),
+        acting=acting,
     )
 
 

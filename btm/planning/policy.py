@@ -18,6 +18,7 @@ name           what it holds
 ``unchecked``  names of the reads that a call rests on (or the call itself, of a tool that was wrong before) that no second
                source has confirmed
 ``doubted``    those of ``unchecked`` whose tools' answers turned out wrong before, in whatever conversation
+``acting``     whether btm carries out plans by itself (act mode)
 ``pending``    whether the rule is asked about a call before it is made (true) or after it failed (false)
 ============== ====================================================================================================
 """
@@ -45,7 +46,18 @@ from btm.support.untrusted import tool_name
 _log = logging.getLogger("btm")
 
 NAMES = frozenset(
-    {"call", "outcome", "incident", "verify", "escalation", "untried", "unchecked", "doubted", "pending"}
+    {
+        "call",
+        "outcome",
+        "incident",
+        "verify",
+        "escalation",
+        "untried",
+        "unchecked",
+        "doubted",
+        "pending",
+        "acting",
+    }
 )
 
 
@@ -107,6 +119,7 @@ class Situation:
     doubted: tuple[str, ...] = ()
     pending: bool = False
     odd: bool = False
+    acting: bool = False
 
     @cached_property
     def names(self) -> Mapping[str, Any]:
@@ -146,6 +159,7 @@ class Situation:
             "unchecked": self.unchecked,
             "doubted": self.doubted,
             "pending": self.pending,
+            "acting": self.acting,
         }
 
     @cached_property

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from btm.learning.posterior import BetaPosterior, Decay, Evidence, Priors
+from btm.learning.posterior import BetaPosterior, Decay, Evidence, Priors, pooled
 from btm.model import Action, Attempt, ErrorKind, EvidenceKey
 from btm.store import SKEW_S, Snapshot
 
@@ -21,6 +22,11 @@ PROVEN = 3.0
 MOST_HINTS = 2
 
 _MAX_RECENT = 1_000
+
+FIRST_FIT = 60
+"""Attempts after which strengths of pools are fitted to what was learned; then again each time that they double."""
+
+_FEWEST_HELD_OUT = 6
 
 
 class Credit:
@@ -41,6 +47,16 @@ class Credit:
         self._recent: deque[tuple[EvidenceKey, bool, float]] = deque()
         self._believe = believe
         self._said = False
+        self._attempts = 0  # that were learned here
+        self._refit_at = self._first_refit() if believe is pooled else math.inf
+
+    def _first_refit(self) -> float:
+        """Return after how many attempts priors are fitted first: at once, if there is evidence that none were fitted to."""
+        known = sum(worked + failed for _, worked, failed in self._evidence.rows())
+        known *= self._decay.scale(self._latest_at)
+        if self._priors == Priors():
+            return 0.0 if known >= FIRST_FIT else FIRST_FIT - known
+        return max(known, float(FIRST_FIT))
 
     def give(self, attempts: Iterable[Attempt], now: float) -> None:
         """Learn from attempts."""
@@ -49,6 +65,7 @@ class Credit:
             self._evidence.rescale(self._decay.scale(now))
             self._decay = Decay(self._decay.half_life_s, now)
         for attempt in attempts:
+            self._attempts += 1
             self._weigh(attempt, 1.0, attempt.at)
             self._latest_at = max(self._latest_at, attempt.at)
             self._recent.append((attempt.key, attempt.success, attempt.at))
@@ -78,6 +95,8 @@ class Credit:
 
     def belief(self, key: EvidenceKey, now: float) -> BetaPosterior:
         """Return the belief about one key."""
+        if self._attempts >= self._refit_at:
+            self._refit(now)
         return self._believe(self._evidence, key, self._priors, self._scale(now))
 
     def beliefs(self, now: float) -> list[tuple[EvidenceKey, BetaPosterior]]:
@@ -98,6 +117,19 @@ class Credit:
             if successes * scale >= PROVEN and successes > failures and " > " not in key.target
         ]
         return tuple(target for _, target in sorted(found, reverse=True)[:MOST_HINTS])
+
+    def _refit(self, now: float) -> None:
+        """Fit how strongly pools are believed to the evidence as of now, unless that foretells the last tenth worse."""
+        from btm.learning.priors import refit_priors  # noqa: PLC0415 - SciPy's optimizers load slowly, few need them
+
+        self._refit_at = max(2 * self._attempts, FIRST_FIT)
+        latest = list(self._recent)[-max(len(self._recent) // 10, _FEWEST_HELD_OUT) :]
+        if len(self._recent) >= FIRST_FIT:
+            weights = [(key, self._decay.weight(min(at, self._latest_at)), ok) for key, ok, at in latest]
+            held_out = [(key, weight * ok, weight * (not ok)) for key, weight, ok in weights]
+        else:  # just opened: which attempts were the last is not known, so some keys stand for them
+            held_out = sorted(self._evidence.rows())[::10]
+        self._priors = refit_priors(self._evidence, self._priors, held_out, self._scale(now))
 
     def _scale(self, now: float) -> float:
         """Return what evidence is read with: nothing may count more than once."""

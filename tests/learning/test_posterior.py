@@ -84,23 +84,73 @@ def test_pooling_by_hand() -> None:
             (key("b", "server_error", "retry"), 2.0, 0.0),  # the same family, another kind
         ]
     )
-    priors = Priors(strengths=(4.0, 3.0, 2.0))
-    start = start_mean(Family.TRANSIENT, Action.RETRY, 1)
-    top = (4 * start + 2) / (4 + 2)
-    middle = (3 * top + 1) / (3 + 6)
-    belief = pooled(evidence, key("a", "timeout", "retry"), priors)
-    assert belief.alpha == pytest.approx(2 * middle + 3)
-    assert belief.beta == pytest.approx(2 * (1 - middle) + 1)
+    s1, s2, s3 = 4.0, 3.0, 2.0
+    # Six tries of one key tell its pool as much as 6·3/(2 + 6) independent ones.
+    kind = 6 * (s3 + 1) / (s3 + 6)
+    # Two of another kind tell it 2·3/(2 + 2), and the family 1.5·4/(3 + 1.5).
+    family = 2 * (s3 + 1) / (s3 + 2)
+    family *= (s2 + 1) / (s2 + family)
+    top = (s1 * start_mean(Family.TRANSIENT, Action.RETRY, 1) + family) / (s1 + family)
+    size = passed_on(top, s1 + family, s2)
+    middle = (size * top + kind / 6) / (size + kind)
+    size = passed_on(middle, size + kind, s3)
+    belief = pooled(evidence, key("a", "timeout", "retry"), Priors(strengths=(s1, s2, s3)))
+    assert belief.alpha == pytest.approx(size * middle + 3)
+    assert belief.beta == pytest.approx(size * (1 - middle) + 1)
     assert (belief.n, belief.worked) == (4.0, 3.0)
+
+
+def passed_on(mean: float, size: float, strength: float) -> float:
+    """The pseudo-counts of what stands below a pool whose own mean is unsure."""
+    unsure = mean * (1 - mean) / (size + 1)
+    spread = (mean * (1 - mean) - unsure) / (strength + 1) + unsure
+    return mean * (1 - mean) / spread - 1
+
+
+def test_one_busy_key_does_not_speak_for_all() -> None:
+    rows = [(key(f"t{n}", "timeout", "retry"), 8.0, 2.0) for n in range(20)]
+    alike = pooled(Evidence(rows), key("new", "timeout", "retry"), Priors())
+    for tries in (1_000.0, 100_000.0):
+        busy = (key("busy", "timeout", "retry"), 0.05 * tries, 0.95 * tries)
+        belief = pooled(Evidence([*rows, busy]), key("new", "timeout", "retry"), Priors())
+        assert belief.mean > alike.mean - 0.06
+        assert belief.high > 0.95
+
+
+def test_little_evidence_leaves_wide_intervals_below_it() -> None:
+    few = Evidence([(key("a", "timeout", "retry"), 2.0, 0.0)])
+    many = Evidence([(key(f"t{n}", "timeout", "retry"), 8.0, 2.0) for n in range(40)])
+    new = key("new", "timeout", "retry")
+    wide, narrow = pooled(few, new, Priors()), pooled(many, new, Priors())
+    assert wide.high - wide.low > narrow.high - narrow.low
+
+
+def test_a_tool_that_is_bad_after_other_errors_is_believed_to_be_bad_after_this_one() -> None:
+    others = [
+        (key(f"t{n}", kind, "retry"), 9.0, 1.0) for n in range(6) for kind in ("timeout", "server_error")
+    ]
+    bad = [(key("bad", "server_error", "retry"), 0.0, 10.0)]
+    asked = key("bad", "timeout", "retry")
+    before, after = (pooled(Evidence(rows), asked, Priors()).mean for rows in (others, [*others, *bad]))
+    unlike = pooled(Evidence([*others, *bad]), key("new", "timeout", "retry"), Priors()).mean
+    assert after < before - 0.1
+    assert after < unlike - 0.1
+
+
+def test_evidence_of_a_substitute_counts_once() -> None:
+    new = key("new", "timeout", "switch", "x")
+    same = [(key(f"t{n}", "timeout", "switch", "x"), 0.0, 10.0) for n in range(3)]
+    top, middle, *_ = shares(Evidence(same), new, Priors())
+    assert top.counts.total == 0.0
+    assert middle.counts.total > 0.0
 
 
 @given(keys(), counts, counts)
 def test_own_evidence_does_not_move_its_own_prior(k: EvidenceKey, worked: float, failed: float) -> None:
-    evidence = Evidence([(k, worked, failed)])
-    belief = pooled(evidence, k, Priors())
-    start, strength = Priors().top_mean(k), Priors().strengths[2]
-    assert belief.alpha == pytest.approx(strength * start + worked)
-    assert belief.beta == pytest.approx(strength * (1 - start) + failed)
+    alone = pooled(Evidence(), k, Priors())
+    belief = pooled(Evidence([(k, worked, failed)]), k, Priors())
+    assert belief.alpha == pytest.approx(alone.alpha + worked)
+    assert belief.beta == pytest.approx(alone.beta + failed)
 
 
 @given(rows, keys())

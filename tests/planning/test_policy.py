@@ -106,6 +106,14 @@ def test_three_identical_failures_are_enough() -> None:
     assert "stop-after-three-identical-failures" in ruled(situation(retries=2))
 
 
+def test_a_third_repeat_is_made_by_btm_itself_only_and_when_nothing_but_a_human_is_left() -> None:
+    rule = "stop-after-three-identical-failures"
+    assert rule in ruled(situation(retries=2, escalation_tool="human"))
+    assert rule in ruled(situation(retries=2, acting=True, escalation_tool="human", untried=("list_orders",)))
+    assert rule not in ruled(situation(retries=2, acting=True, escalation_tool="human"))
+    assert rule in ruled(situation(retries=3, acting=True, escalation_tool="human"))
+
+
 def test_an_enforced_policy_stands_before_an_advising_one() -> None:
     found = situation("stale_data", retries=2)
     plan = RecoveryPlan("i", found.call, found.outcome, (), verdicts=DEFAULT.judge(found))

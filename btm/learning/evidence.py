@@ -1,0 +1,174 @@
+"""Summed evidence per key, and the pools it makes up.
+
+Evidence is a plain sum. A pool is not: one busy key must not speak for all. A key with n tries that believes its pool with s
+pseudo-counts tells the pool no more than s + 1 tries would, however large n is, so it enters with the weight
+(s + 1)/(s + n) a try; kinds (or targets) enter the level above them in the same way. (The weight follows from the
+beta-binomial: the variance of k/n about the pool's mean m is m(1-m)(s + n)/(n(s + 1)), that of n(s + 1)/(s + n)
+independent tries.)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from btm.learning.levels import NOTHING, Counts, Level, levels
+from btm.model import EvidenceKey
+
+Strengths = tuple[float, float, float]
+
+_STEPS = 64
+"""Pools are kept for one decay factor, in so many steps a half-life: they change by a hundredth from one to the next."""
+
+
+class Around(NamedTuple):
+    """What a key believes: its levels' weighted counts, general to special, each without what stands below it.
+
+    ``beside`` are the same tool's other kinds: the weighted counts of each, and those of its own pool without it.
+    """
+
+    top: Counts
+    middle: Counts
+    own: Counts
+    beside: tuple[tuple[Counts, Counts], ...] = ()
+
+
+@dataclass
+class _Pools:
+    """Weighted sums of every pool, for one choice of strengths and one decay factor."""
+
+    strengths: Strengths
+    scale: float
+    middle: dict[Level, Counts] = field(default_factory=dict)
+    top: dict[Level, Counts] = field(default_factory=dict)
+
+    def weighed(self, counts: Counts) -> Counts:
+        """Return what one key tells its pool."""
+        return _weighed(counts.times(self.scale), self.strengths[2])
+
+    def within_top(self, middle: Level) -> Counts:
+        """Return what one middle pool tells the level above it."""
+        return _weighed(self.middle.get(middle, NOTHING), self.strengths[1])
+
+    def moved(self, key: EvidenceKey, before: Counts, after: Counts) -> None:
+        """Take in that a key's sums have changed."""
+        top, middle, *_ = levels(key)
+        above = self.within_top(middle)
+        old, new = self.weighed(before), self.weighed(after)
+        pool = self.middle.get(middle, NOTHING)
+        self.middle[middle] = _plus(pool, new.successes - old.successes, new.failures - old.failures)
+        now = self.within_top(middle)
+        pool = self.top.get(top, NOTHING)
+        self.top[top] = _plus(pool, now.successes - above.successes, now.failures - above.failures)
+
+
+class Evidence:
+    """Summed evidence per key, with its pools in step. Not thread-safe: its owner holds the lock."""
+
+    def __init__(self, rows: Iterable[tuple[EvidenceKey, float, float]] = ()) -> None:
+        self._keys: dict[EvidenceKey, Counts] = {}
+        self._levels: dict[Level, Counts] = {}
+        self._beside: dict[Level, dict[EvidenceKey, None]] = {}
+        self._unit = 1.0  # what weights were multiplied by when their landmark was moved
+        self._pools: _Pools | None = None
+        for key, successes, failures in rows:
+            self.add(key, successes, failures)
+
+    def add(self, key: EvidenceKey, successes: float, failures: float) -> None:
+        """Add weight to a key and to every level it is pooled into; negative weight takes evidence back."""
+        before = self._keys.get(key)
+        after = self._keys[key] = _plus(before or NOTHING, successes, failures)
+        *above, here, _ = levels(key)
+        for level in above:
+            self._levels[level] = _plus(self._levels.get(level, NOTHING), successes, failures)
+        if before is None:
+            self._beside.setdefault(here, {})[key] = None
+        if self._pools is not None:
+            self._pools.moved(key, before or NOTHING, after)
+
+    def rescale(self, factor: float) -> None:
+        """Multiply all weights, when their landmark is moved."""
+        self._keys = {key: counts.times(factor) for key, counts in self._keys.items()}
+        self._levels = {level: counts.times(factor) for level, counts in self._levels.items()}
+        self._unit *= factor
+        self._pools = None
+
+    def counts(self, key: EvidenceKey) -> Counts:
+        """Return the undecayed sums of one key."""
+        return self._keys.get(key, NOTHING)
+
+    def level(self, level: Level) -> Counts:
+        """Return the undecayed plain sums of a pooling level above the keys."""
+        return self._levels.get(level, NOTHING)
+
+    def rows(self) -> Iterator[tuple[EvidenceKey, float, float]]:
+        """Iterate over every key with its sums."""
+        for key, counts in self._keys.items():
+            yield key, counts.successes, counts.failures
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    # -- pools --------------------------------------------------------------------------------------------------
+
+    def pool(self, level: Level, strengths: Strengths) -> Counts:
+        """Return the weighted, undecayed counts of a pool (a top or middle level)."""
+        pools = self._pooled(strengths, 1.0)
+        return pools.middle.get(level) or pools.top.get(level, NOTHING)
+
+    def around(self, key: EvidenceKey, strengths: Strengths, scale: float = 1.0) -> Around:
+        """Return what a key believes under these strengths; ``scale`` is the decay factor at the time of reading."""
+        pools = self._pooled(strengths, scale)
+        top_level, middle_level, here, _ = levels(key)
+        own = self.counts(key)
+        mine = pools.weighed(own)
+        top = _minus(pools.top.get(top_level, NOTHING), pools.within_top(middle_level))
+        middle = _minus(pools.middle.get(middle_level, NOTHING), mine)
+        beside: list[tuple[Counts, Counts]] = []
+        for other in self._beside.get(here, ()):
+            if other == key:
+                continue
+            theirs = pools.weighed(self.counts(other))
+            if key.target:  # of the same pool, where it would count twice
+                middle = _minus(middle, theirs)
+                beside.append((theirs, middle))
+            else:
+                pool = pools.middle.get(levels(other)[1], NOTHING)
+                beside.append((theirs, _minus(pool, theirs)))
+        if key.target:
+            beside = [(theirs, middle) for theirs, _ in beside]
+        return Around(top, middle, own.times(scale), tuple(beside))
+
+    def _pooled(self, strengths: Strengths, scale: float) -> _Pools:
+        # In steps that the landmark does not move: the same evidence at the same time is pooled in the same way.
+        step = round(math.log2(max(scale * self._unit, 1e-300)) * _STEPS)
+        scale = math.exp2(step / _STEPS) / self._unit
+        if self._pools is None or (self._pools.strengths, self._pools.scale) != (strengths, scale):
+            self._pools = pools = _Pools(strengths, scale)
+            for key, counts in self._keys.items():
+                middle = levels(key)[1]
+                told = pools.weighed(counts)
+                pools.middle[middle] = _plus(pools.middle.get(middle, NOTHING), told.successes, told.failures)
+            for middle, top in {levels(key)[1]: levels(key)[0] for key in self._keys}.items():
+                told = pools.within_top(middle)
+                pools.top[top] = _plus(pools.top.get(top, NOTHING), told.successes, told.failures)
+        return self._pools
+
+
+def _weighed(counts: Counts, strength: float) -> Counts:
+    """Return what a group of tries tells about the mean of its pool, in tries."""
+    total = counts.total
+    return counts.times((strength + 1.0) / (strength + total)) if total > 1.0 else counts
+
+
+# Sums of floats can leave -1e-17 where zero is meant, and what is taken back may have been learned elsewhere.
+
+
+def _plus(counts: Counts, successes: float, failures: float) -> Counts:
+    return Counts(max(counts.successes + successes, 0.0), max(counts.failures + failures, 0.0))
+
+
+def _minus(whole: Counts, part: Counts) -> Counts:
+    return Counts(max(whole.successes - part.successes, 0.0), max(whole.failures - part.failures, 0.0))
