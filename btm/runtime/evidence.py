@@ -120,15 +120,15 @@ class Credit:
 
     def _refit(self, now: float) -> None:
         """Fit how strongly pools are believed to the evidence as of now, unless that foretells the last tenth worse."""
-        from btm.learning.priors import refit_priors  # noqa: PLC0415 - SciPy's optimizers load slowly, few need them
+        from btm.learning.priors import refit_priors, tenth  # noqa: PLC0415 - SciPy's optimizers load slowly, few need them
 
         self._refit_at = max(2 * self._attempts, FIRST_FIT)
         latest = list(self._recent)[-max(len(self._recent) // 10, _FEWEST_HELD_OUT) :]
         if len(self._recent) >= FIRST_FIT:
             weights = [(key, self._decay.weight(min(at, self._latest_at)), ok) for key, ok, at in latest]
             held_out = [(key, weight * ok, weight * (not ok)) for key, weight, ok in weights]
-        else:  # just opened: which attempts were the last is not known, so some keys stand for them
-            held_out = sorted(self._evidence.rows())[::10]
+        else:  # just opened: which attempts were the last is not known, so a tenth of each key stands for them
+            held_out = tenth(self._evidence)
         self._priors = refit_priors(self._evidence, self._priors, held_out, self._scale(now))
 
     def _scale(self, now: float) -> float:

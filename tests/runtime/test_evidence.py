@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from core_kit import key
 
-from btm.learning.posterior import Decay, Priors, pooled
-from btm.model import Attempt
+from btm.learning.posterior import Decay, Evidence, Priors, pooled, unlearned
+from btm.model import Action, Attempt, ErrorKind, EvidenceKey
 from btm.runtime.evidence import Credit
 from btm.store import Snapshot
 
@@ -81,3 +81,32 @@ def test_of_more_attempts_than_are_kept_none_counts_more_than_once() -> None:
     worked, failed = seen(books, NOW)
     assert worked <= 1_500.001
     assert failed == 0.0
+
+
+# -- how strongly pools are believed ---------------------------------------------------------------------------------
+
+
+def two_camps(tools: int, tries: int) -> list[tuple[EvidenceKey, float, float]]:
+    """Tools of which every other one always heals and the rest never do."""
+    return [
+        (EvidenceKey(f"t{n}", ErrorKind.TIMEOUT, Action.RETRY, "", 1), tries * (n % 2), tries * (1 - n % 2))
+        for n in range(tools)
+    ]
+
+
+def test_a_memory_finds_out_how_much_tools_differ_when_it_opens() -> None:
+    rows = tuple((key, float(worked), float(failed)) for key, worked, failed in two_camps(30, 5))
+    new = EvidenceKey("new", ErrorKind.TIMEOUT, Action.RETRY, "", 1)
+    shipped = pooled(Evidence(rows), new, Priors())
+    snapshot = Snapshot(Decay(), Priors(), b"", rows)
+    fitted = Credit(snapshot, pooled).belief(new, 0.0)
+    assert fitted.low < 0.02 < shipped.low
+    assert fitted.high > 0.98 > shipped.high
+
+
+def test_a_baseline_without_learning_stays_as_it_is_shipped() -> None:
+    rows = tuple((key, float(worked), float(failed)) for key, worked, failed in two_camps(30, 5))
+    key = rows[0][0]
+    assert Credit(Snapshot(Decay(), Priors(), b"", rows), unlearned).belief(key, 0.0) == unlearned(
+        Evidence(), key, Priors()
+    )
