@@ -19,7 +19,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from btm.lab.environment import ScriptStep, Task, ToolSpec
-from btm.lab.instruction import Instruction, about, first_instruction, held_back, instructions, standing
+from btm.lab.instruction import (
+    Instruction,
+    about,
+    first_instruction,
+    goes_on_with,
+    held_back,
+    instructions,
+    standing,
+)
 from btm.lab.jsonvalue import pairs, parsed
 from btm.lab.knowledge import Knowledge
 from btm.model import Action, Effect
@@ -151,6 +159,7 @@ class _EpisodeRun:
         self._knows = Knowledge(task, tools)
         self._made: list[AgentCall] = []
         self._escalated = False
+        self._answered: dict[int, _StepState] = {}
 
     def run(self) -> AgentRun:
         stuck_at, spent = None, False
@@ -175,6 +184,9 @@ class _EpisodeRun:
         self._made.append(AgentCall(work.number, tool, arguments, observation.is_error, why))
         if not observation.is_error:
             self._knows.saw(observation.value)
+            if tool == work.step.tool:
+                state = _StepState(observation, tool, arguments)
+                self._answered.setdefault(work.number, state)
         return _StepState(observation, tool, arguments)
 
     def _take(self, work: _CurrentStep) -> None:
@@ -208,10 +220,17 @@ class _EpisodeRun:
                 move = self._call(work, work.step.tool, work.arguments, "repeat")
             else:
                 break
+        move = self._gone_on_with(work, move)
         answer = move.observation
         if not answer.is_error and not self._escalated:
             own = move.tool == work.step.tool and answer.served_by in ("", work.step.tool)
             self._knows.take(work.number, answer.value, work.arguments, own=own)
+
+    def _gone_on_with(self, work: _CurrentStep, move: _StepState) -> _StepState:
+        """Go back to the step's own answer where a note says to go on with that."""
+        mine = self._answered.get(work.number)
+        own = goes_on_with(move.observation.advice or "") == work.step.tool
+        return mine if own and mine is not None else move
 
     def _first(self, work: _CurrentStep) -> tuple[_CurrentStep, _StepState]:
         """Make a step's call, after the checks that notices want before it, or what they say to call instead."""

@@ -46,6 +46,7 @@ _CHECK = re.compile(
 )
 _DOWN = re.compile(r"^down: (?P<tool>[\w./-]+) .*?Instead, switch(?P<rest> to .*)$", re.MULTILINE)
 _AGAIN = re.compile(r"\bthen retry (?P<tool>[\w./-]*\w)")
+_GO_ON = re.compile(r"^next: go on with what (?P<tool>[\w./-]+) gave", re.MULTILINE)
 _WAIT = re.compile(r"\bafter\s+(?P<seconds>\d+(?:\.\d+)?)\s*s\b", re.IGNORECASE)
 _MISSING = re.compile(r"\bfill in\s+(?P<names>[\w./-]+(?:,\s+(?!then\b)[\w./-]+)*)", re.IGNORECASE)
 
@@ -75,6 +76,12 @@ def standing(text: str, tool: str, *, writes: bool) -> tuple[Instruction, ...]:
 def held_back(text: str) -> bool:
     """Whether a call was not made because what it rests on is to be checked first; it is to be made again after that."""
     return _HELD.search(text) is not None
+
+
+def goes_on_with(text: str) -> str:
+    """Return the tool whose doubtful answer is to be gone on with, or ``""``."""
+    found = _GO_ON.search(text)
+    return found["tool"] if found else ""
 
 
 def about(text: str) -> tuple[str, Mapping[str, Any]] | None:

@@ -121,7 +121,7 @@ class Planner:
         another = options.general and any(step.action is Action.REVISE for step in allowed)
         if not another and not any(_is_complete(step) for step in allowed):
             # What is left, if anything, needs an argument that may be unknown: then a human is next.
-            last = (_last_resort(incident, options),)
+            last = (replace(_last_resort(incident, options), above=_first_answer(incident, above)),)
             verdicts = tuple(v for v in verdicts if Action.ESCALATE not in v.forbid)
             late = [step for step in weighed if step.not_before is not None and not step.worth_trying]
             late = [s for s in late if s.action not in forbidden and self._pays_but_for_its_wait(s)]
@@ -323,6 +323,14 @@ def _order(verdicts: Sequence[Verdict]) -> Callable[[Step], Rank]:
 def _is_complete(step: Step) -> bool:
     """Whether a step can be taken as it stands, with nothing that the agent has to find."""
     return step.action is not Action.REVISE and not step.missing
+
+
+def _first_answer(incident: Incident, above: Sequence[Above]) -> Incident | None:
+    """Return the incident of the call whose answer is gone on with: the agent's own, where it gave one."""
+    if not incident.outcome.silent:
+        return None
+    answered = (other for other, _ in reversed(above) if other.outcome.silent)
+    return next((other for other in answered if other.call.effect is Effect.READ), None)
 
 
 def _last_resort(incident: Incident, options: Options) -> Step:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from langchain_core.tools import BaseTool
 
@@ -17,3 +18,14 @@ def facade(tool: BaseTool, cls: type[Tool]) -> Tool:
     for name in _STATE:
         object.__setattr__(made, name, getattr(tool, name))
     return made
+
+
+def with_function(tool: BaseTool, change: Callable[[Callable[..., Any]], Callable[..., Any]]) -> BaseTool:
+    """Return a copy of a tool whose own function (and coroutine) is what ``change`` makes of it."""
+    given = {name: getattr(tool, name, None) for name in ("func", "coroutine")}
+    changed = {name: change(function) for name, function in given.items() if function is not None}
+    if changed:
+        return tool.model_copy(update=changed)
+    base = type(tool)
+    methods = {n: change(base.__dict__[n]) for n in ("_run", "_arun") if n in base.__dict__}
+    return facade(tool, type(base.__name__, (base,), {"__module__": base.__module__, **methods}))

@@ -6,10 +6,13 @@
     call = Injector(session.call, plan)
     call("get_order", {"order_id": "W1"})   # now and then: a timeout, a 429, half a JSON text, an old record ...
 
+    tools = inject(tools, FaultSettings(rate=0.3))   # your own: functions and LangChain tools
+
 The same seed gives the same faults, to the byte, and the faults behind one call do not depend on the calls made
 before it. So two agents on the same task meet the same faults for as long as they make the same calls.
 """
 
+from btm.lab.faults.around import inject
 from btm.lab.faults.clock import VirtualClock
 from btm.lab.faults.draw import Draw
 from btm.lab.faults.injector import InjectedCall, Injector
@@ -38,4 +41,5 @@ __all__ = [
     "VirtualClock",
     "When",
     "fault_kinds",
+    "inject",
 ]

@@ -47,7 +47,8 @@ class Injector:
     """Wraps the call function of a session for one episode; ``calls`` is the record of what went through it.
 
     ``skipped`` counts, by tool and kind, the faults that were left out because an answer had no place for them;
-    ``tell`` logs a warning for the first of each.
+    ``tell`` logs a warning for the first of each. ``wait`` is called with the seconds that a fault delays a call: for
+    tools that are not simulated.
 
     ``budget`` is the most faults it injects (None: no bound). Calls take simulated time on ``clock``: 0.05 to 0.4
     seconds by tool, and ``TIMEOUT_S`` for a timeout.
@@ -62,6 +63,7 @@ class Injector:
         clock: VirtualClock | None = None,
         budget: int | None = None,
         tell: bool = True,
+        wait: Callable[[float], None] | None = None,
     ) -> None:
         self._invoke = invoke
         self._plan = plan
@@ -69,6 +71,7 @@ class Injector:
         self._clock = clock or VirtualClock()
         self._budget = budget
         self._tell = tell
+        self._wait = wait
         self._seen: Counter[tuple[str, str]] = Counter()
         self._failing: set[tuple[str, str]] = set()
         self._repaired: set[tuple[str, str]] = set()
@@ -80,7 +83,10 @@ class Injector:
         site = self._site(tool, arguments)
         fault = self._plan.fault(site) if self._budget != 0 else None
         started = self._clock.time()
-        self._clock.sleep(_latency(tool, fault) + (fault.delay_s if fault is not None else 0.0))
+        delay_s = fault.delay_s if fault is not None else 0.0
+        self._clock.sleep(_latency(tool, fault) + delay_s)
+        if delay_s > 0 and self._wait is not None:
+            self._wait(delay_s)
         if fault is not None and fault.kind in RAISED:
             happened = fault.after and self._happens(tool, arguments)
             self._record(site, arguments, fault.kind, failed=True, happened=happened, started=started)

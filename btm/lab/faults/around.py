@@ -1,0 +1,81 @@
+"""One line around tools of your own: ``tools = inject(tools, FaultSettings(rate=0.3))``."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import time
+from collections.abc import Callable, Iterable
+from contextvars import ContextVar
+from typing import Any
+
+from btm.lab.faults.injector import Injector
+from btm.lab.faults.plan import RandomFaults
+from btm.lab.faults.settings import FaultSettings
+from btm.support.function_arguments import binder, is_async
+
+_DEFAULT = FaultSettings()
+_NOT_ARGUMENTS = frozenset(
+    {"self", "config", "run_manager", "callbacks"}
+)  # LangChain's own, other at every call
+
+
+def inject(
+    tools: Iterable[Any], settings: FaultSettings = _DEFAULT, *, episode: str = "episode"
+) -> list[Any]:
+    """Return the same tools with faults, in order: functions (sync or async) and LangChain tools.
+
+    Another ``episode``, other faults. ``settings.delay_s`` is really waited. A fault that an answer has no place for is
+    left out, and said in a warning. Raises TypeError for what is neither a function nor a LangChain tool.
+    """
+    plan = RandomFaults(settings, episode)
+    return [_around_tool(tool, plan) for tool in tools]
+
+
+def _around_tool(tool: Any, plan: RandomFaults) -> Any:
+    if any(base.__module__.startswith("langchain_core.") for base in type(tool).__mro__):
+        from btm.adapters.langchain.tool_copy import with_function  # noqa: PLC0415 - only these need LangChain
+
+        return with_function(tool, lambda function: _around(function, tool.name, plan))
+    if not callable(tool) or isinstance(tool, type):
+        raise TypeError(f"inject takes functions and LangChain tools, not {type(tool).__name__}")
+    return _around(tool, getattr(tool, "__name__", type(tool).__name__), plan)
+
+
+def _around(function: Callable[..., Any], name: str, plan: RandomFaults) -> Callable[..., Any]:
+    """Return a function whose calls meet the plan's faults, with the same name and signature."""
+    run_now: ContextVar[Callable[[], Any]] = ContextVar("btm_injected")
+    bound = binder(function)
+
+    def invoke(_: str, __: Any) -> Any:
+        return run_now.get()()
+
+    injector = Injector(invoke, plan, wait=time.sleep)
+
+    def made(run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        token = run_now.set(lambda: run(*args, **kwargs))
+        try:
+            return injector(
+                name, {k: v for k, v in bound(*args, **kwargs).items() if k not in _NOT_ARGUMENTS}
+            )
+        finally:
+            run_now.reset(token)
+
+    if is_async(function):
+
+        @functools.wraps(function)
+        async def awaited(*args: Any, **kwargs: Any) -> Any:
+            loop = asyncio.get_running_loop()
+
+            def run(*given: Any, **named: Any) -> Any:
+                return asyncio.run_coroutine_threadsafe(function(*given, **named), loop).result()
+
+            return await asyncio.to_thread(made, run, args, kwargs)
+
+        return awaited
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        return made(function, args, kwargs)
+
+    return called
