@@ -33,7 +33,9 @@ _VERBS: Mapping[str, Action] = {
     "call": Action.REVISE,
 }
 _LINE = re.compile(
-    r"^[\s>*_`#-]*(?:next|then)[\s*_`]*:[\s*_`]*(?P<verb>[a-z]+)(?P<rest>.*)$", re.IGNORECASE | re.MULTILINE
+    r"^[\s>*_`#-]*(?:next|then)[\s*_`]*:[\s*_`]*(?:do something else first; )?"
+    r"(?P<verb>[a-z]+)(?P<rest>.*)$",
+    re.IGNORECASE | re.MULTILINE,
 )
 _TOOL = re.compile(
     r"^\W*(?:(?:to|with|using|by|calling|the|arguments|of)\b\W*)*(?P<tool>[A-Za-z_](?:[\w./-]*\w)?)"
@@ -47,7 +49,7 @@ _CHECK = re.compile(
 _DOWN = re.compile(r"^down: (?P<tool>[\w./-]+) .*?Instead, switch(?P<rest> to .*)$", re.MULTILINE)
 _AGAIN = re.compile(r"\bthen retry (?P<tool>[\w./-]*\w)")
 _GO_ON = re.compile(r"^next: go on with what (?P<tool>[\w./-]+) gave", re.MULTILINE)
-_WAIT = re.compile(r"\bafter\s+(?P<seconds>\d+(?:\.\d+)?)\s*s\b", re.IGNORECASE)
+_WAIT = re.compile(r"(?:\bafter\s+|\()(?P<seconds>\d+(?:\.\d+)?)\s*s\b", re.IGNORECASE)
 _MISSING = re.compile(r"\bfill in\s+(?P<names>[\w./-]+(?:,\s+(?!then\b)[\w./-]+)*)", re.IGNORECASE)
 
 

@@ -374,6 +374,10 @@ RETRY, VERIFY_, SWITCH = Action.RETRY, Action.VERIFY, Action.SWITCH
             Instruction(Action.REPAIR, "refresh", {}, again="get"),
         ),
         ("next: revise the arguments of get and call it again", Instruction(Action.REVISE, "get")),
+        (
+            "next: do something else first; retry get {} not before 14:15 UTC (65 s from now), or tell the user to wait",
+            Instruction(Action.RETRY, "get", {}, wait_s=65.0),
+        ),
         ("next: escalate with ask: nothing is left to try", Instruction(Action.ESCALATE, "ask")),
         (
             'next: verify with get {"a": "after 9 s}"} whether x went through',
