@@ -1,0 +1,132 @@
+"""The proxy: servers reached by a command or a URL on one side, one client on stdio on the other."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from typing import Any
+
+from fastmcp import FastMCP
+from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
+from fastmcp.server import create_proxy
+from fastmcp.server.dependencies import get_context
+from fastmcp.server.providers.proxy import FastMCPProxy, StatefulProxyClient
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from btm import __version__
+from btm.adapters.mcp.middleware import RecoveryMiddleware
+from btm.adapters.mcp.stderr import StderrTail, reason_in
+from btm.memory import ToolMemory
+
+LONGEST_PAUSE_S = 30.0
+"""The longest that a server which ends again and again is left alone before it is started again, in seconds."""
+FORGIVEN_S = 60.0
+"""A server that was started longer ago than this, in seconds, is started again at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """A server behind the proxy: a ``command`` with its arguments, or a ``url`` (streamable HTTP) with ``headers``.
+
+    ``name`` stands before the names of its tools where there are several servers.
+    """
+
+    name: str = ""
+    command: tuple[str, ...] = ()
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class Proxy:
+    """Serves the tools of ``upstreams`` through ``memory``; resources, prompts and all the rest pass as they are."""
+
+    def __init__(self, memory: ToolMemory, upstreams: Sequence[Upstream]) -> None:
+        if not upstreams:
+            raise ValueError("a proxy needs a server: a command or a URL")
+        self.memory = memory
+        self._tails: dict[str, StderrTail] = {}
+        self._processes: list[StdioTransport] = []
+        served = [(upstream, self._served(upstream)) for upstream in upstreams]
+        if len(served) == 1:
+            self.server: FastMCP[Any] = served[0][1]
+        else:
+            self.server = FastMCP(name="btm", version=__version__)
+            for upstream, server in served:
+                self.server.mount(server, namespace=upstream.name)
+        # Outermost, so that it sees the instructions of the server behind.
+        self.server.middleware.insert(0, RecoveryMiddleware(memory, stderr=self._tail))
+
+    def _served(self, upstream: Upstream) -> FastMCP[Any]:
+        if upstream.url:
+            transport = StreamableHttpTransport(upstream.url, dict(upstream.headers))
+            client: StatefulProxyClient[Any] = StatefulProxyClient(transport)
+            return FastMCPProxy(
+                client_factory=_sessions(client), identity="upstream", name=upstream.name or "btm"
+            )
+        tail = self._tails[upstream.name] = StderrTail()
+        process = _Restarting(upstream.command, tail)
+        self._processes.append(process)
+        return create_proxy(process, identity="upstream", name=upstream.name or "btm")
+
+    def _tail(self, tool: str) -> StderrTail | None:
+        """Return the stderr of the server that a tool belongs to: the one with the longest name before the tool's."""
+        if len(self._tails) == 1 and "" in self._tails:
+            return self._tails[""]
+        owners = [name for name in self._tails if tool.startswith(f"{name}_")]
+        return self._tails[max(owners, key=len)] if owners else None
+
+    async def run(self) -> None:
+        """Serve one client on stdin and stdout until it closes them; the servers are stopped with it."""
+        async with AsyncExitStack() as stack:
+            for tail in self._tails.values():
+                stack.callback(tail.close)
+            for process in self._processes:
+                stack.push_async_callback(process.close)
+            await self.server.run_stdio_async(show_banner=False, log_level="ERROR")
+
+
+def _sessions(client: StatefulProxyClient[Any]) -> Callable[[], Any]:
+    """Return a factory of clients: one session at the server for each of ours, in the protocol that ours speaks."""
+
+    def factory() -> Any:
+        made = client.new_stateful()
+        request = get_context().request_context
+        version = request.protocol_version if request is not None else ""
+        made.mode = version if version in MODERN_PROTOCOL_VERSIONS else "legacy"
+        return made
+
+    return factory
+
+
+class _Restarting(StdioTransport):
+    """Starts a server, and again when it has ended. One that ends again and again is left alone for longer each time."""
+
+    def __init__(self, command: Sequence[str], tail: StderrTail) -> None:
+        super().__init__(command[0], list(command[1:]), env=dict(os.environ), log_file=tail.file)
+        self._tail = tail
+        self._restarts = 0
+        self._started_at = -math.inf
+
+    async def connect(self, **options: Any) -> Any:
+        """Connect, with the server started if need be, unless it has ended too often of late."""
+        if self._connect_task is None or self._connect_task.done() or self._is_session_dead():
+            self._start(time.monotonic())
+        return await super().connect(**options)
+
+    def _start(self, now: float) -> None:
+        if now - self._started_at > FORGIVEN_S:
+            self._restarts = 0
+        pause = min(2.0 ** (self._restarts - 2), LONGEST_PAUSE_S) if self._restarts > 1 else 0.0
+        wait = self._started_at + pause - now
+        if wait > 0:
+            said = reason_in(self._tail.since(0))
+            raise ConnectionError(
+                f"the MCP server {self.command} is unavailable: it ended {self._restarts} times in a row"
+                f"{f' ({said})' if said else ''}; it is started again in {wait:.1f} s at the next call"
+            )
+        self._restarts += 1
+        self._started_at = now

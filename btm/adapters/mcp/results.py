@@ -1,0 +1,118 @@
+"""What an MCP client gets for a handled call: the tool's own result, with what there is to say as one more text block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import jsonschema
+from fastmcp.exceptions import NotFoundError
+from fastmcp.tools.base import ToolResult
+from mcp_types import TextContent
+
+from btm.adapters.wording import disarmed, done_text, refusal_text, result_text
+from btm.fallback.values import plain
+from btm.runtime.drivers import Handled
+
+NO_RESULT = object()
+"""Stands for "no tool gave this"."""
+
+
+class Sightings:
+    """What the tools of one call gave, next to what the core was shown of it, so that the original goes back."""
+
+    def __init__(self) -> None:
+        self._pairs: list[tuple[Any, Any]] = []
+
+    def note(self, shown: Any, raw: Any) -> None:
+        """Keep a pair."""
+        self._pairs.append((shown, raw))
+
+    def original(self, handled: Handled) -> Any:
+        """Return the result or exception that a tool gave as the core's answer; ``NO_RESULT`` if none did."""
+        wanted = handled.error if handled.error is not None else handled.result
+        return next((raw for shown, raw in reversed(self._pairs) if shown is wanted), NO_RESULT)
+
+
+def answer(handled: Handled, sightings: Sightings, schema: Mapping[str, Any] | None) -> ToolResult:
+    """Return the result of a handled call. ``schema`` is what the called tool promises of its structured content.
+
+    A failure that raised becomes a result flagged as an error, so that the model reads it; without a context it is
+    raised again, as if btm were not there.
+    """
+    context = handled.context.text if handled.context is not None else ""
+    if handled.refused:
+        return _failed([refusal_text(handled), context])
+    raw = sightings.original(handled)
+    if handled.error is not None:
+        error = raw if isinstance(raw, Exception) else handled.error
+        if not context:
+            raise error
+        return _failed([disarmed(_error_text(error, handled)), context])
+    if isinstance(raw, ToolResult) and handled.served_by == handled.call.tool:
+        return with_texts(raw, [done_text(handled), context])
+    return _substitute(handled, raw, schema, context)
+
+
+def _error_text(error: Exception, handled: Handled) -> str:
+    """Return what FastMCP itself would say: the text alone, and of an unknown tool only that it is unknown."""
+    return f"Unknown tool: {handled.call.tool!r}" if isinstance(error, NotFoundError) else str(error)
+
+
+def with_texts(result: ToolResult, texts: Iterable[str]) -> ToolResult:
+    """Return a result with texts of ours after its content; everything else of it stays. Without texts: itself."""
+    said = [_text(text) for text in texts if text]
+    if not said:
+        return result
+    own = [
+        block.model_copy(update={"text": disarmed(block.text)}) if isinstance(block, TextContent) else block
+        for block in result.content
+    ]
+    return result.model_copy(update={"content": [*own, *said]})
+
+
+def _failed(texts: Iterable[str]) -> ToolResult:
+    return ToolResult(content=[_text(text) for text in texts if text], is_error=True)
+
+
+def _text(text: str) -> TextContent:
+    return TextContent(type="text", text=text)
+
+
+def _substitute(handled: Handled, raw: Any, schema: Mapping[str, Any] | None, context: str) -> ToolResult:
+    """Return another tool's answer in the place of the called one's.
+
+    Clients check structured content against the called tool's schema and raise where it does not fit. An answer that
+    does not fit is therefore given as text, in a result that is flagged as an error: those are not checked.
+    """
+    value = plain(handled.result)
+    content = raw.content if isinstance(raw, ToolResult) else [_text(result_text(value))]
+    told = [_text(text) for text in (done_text(handled), context) if text]
+    if schema is None:
+        return ToolResult(content=[*_harmless(content), *told])
+    for structured in (value, {"result": value}):
+        if isinstance(structured, Mapping) and _fits(structured, schema):
+            return ToolResult(content=[*_harmless(content), *told], structured_content=dict(structured))
+    note = (
+        f"The answer below does not have the form that {handled.call.tool} promises. It is good all the same; "
+        "do not make the call again for it."
+    )
+    return ToolResult(content=[*told, _text(note), *_harmless(content)], is_error=True)
+
+
+def _harmless(content: Iterable[Any]) -> list[Any]:
+    return [
+        block.model_copy(update={"text": disarmed(block.text)}) if isinstance(block, TextContent) else block
+        for block in content
+    ]
+
+
+def _fits(value: Any, schema: Mapping[str, Any]) -> bool:
+    """Whether a value fits a server's schema. One that is broken, or points elsewhere, is fitted by nothing."""
+    try:
+        jsonschema.validate(value, schema)
+    except (jsonschema.ValidationError, jsonschema.SchemaError):
+        return False
+    except Exception:  # noqa: BLE001 - the schema comes from the server: it may hold references that lead nowhere
+        return False
+    return True
