@@ -16,7 +16,7 @@ from fastmcp.tools.base import InputRequiredToolResult, Tool, ToolResult
 from mcp.shared.exceptions import MCPError
 
 from btm.adapters.mcp.results import Sightings, answer, with_texts
-from btm.adapters.mcp.stderr import StderrTail, Watch
+from btm.adapters.mcp.stderr import StderrTail, StderrWatch
 from btm.memory import ToolMemory
 from btm.model import Effect, ToolCall
 from btm.planning.context import STANDING_RULES
@@ -181,7 +181,7 @@ class _Attempts:
         with tail.watch() as watch:
             return await self._run(context, watch)
 
-    async def _run(self, context: _CallContext, watch: Watch | None) -> Any:
+    async def _run(self, context: _CallContext, watch: StderrWatch | None) -> Any:
         try:
             raw = await self._call_next(context)
         except MCPError as error:
@@ -199,7 +199,7 @@ class _Attempts:
         self.sightings.note(shown, raw)
         return shown
 
-    async def _explain(self, error: Exception, watch: Watch | None) -> None:
+    async def _explain(self, error: Exception, watch: StderrWatch | None) -> None:
         """Raise a likeness of an exception with what the server wrote to stderr, where its own text says nothing."""
         said = await _from_stderr(str(error), watch)
         if said:
@@ -223,7 +223,7 @@ def _text_of(result: ToolResult) -> str:
     return "\n".join(b.text for b in result.content if isinstance(b, mcp_types.TextContent))
 
 
-async def _from_stderr(text: str, watch: Watch | None) -> str:
+async def _from_stderr(text: str, watch: StderrWatch | None) -> str:
     """Return the reason that stands on the server's stderr, where ``text`` has none."""
     if watch is None or not _SAYS_NOTHING.fullmatch(text[:300]):
         return ""

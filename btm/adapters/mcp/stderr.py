@@ -19,7 +19,7 @@ _NAMED = re.compile(r"(?:[\w.]*(?:Error|Exception|Timeout|Interrupt)\w*|FATAL|PA
 _SAYS_NOTHING = re.compile(r"error (executing|calling) tool", re.IGNORECASE)
 
 
-class Watch:
+class StderrWatch:
     """What came during one call. Nothing is told while other calls ran too: it may be theirs."""
 
     def __init__(self, tail: StderrTail, start: int, alone: bool) -> None:
@@ -42,7 +42,7 @@ class StderrTail:
         self._lock = threading.Lock()
         self._kept = bytearray()
         self._total = 0
-        self._watches: list[Watch] = []
+        self._watches: list[StderrWatch] = []
         self._thread = threading.Thread(target=self._read, name="btm-stderr", daemon=True)
         self._thread.start()
 
@@ -71,10 +71,10 @@ class StderrTail:
         return _ANSI.sub(b"", piece).decode("utf-8", "replace")
 
     @contextmanager
-    def watch(self) -> Iterator[Watch]:
-        """Watch what comes during a call."""
+    def watch(self) -> Iterator[StderrWatch]:
+        """StderrWatch what comes during a call."""
         with self._lock:
-            watch = Watch(self, self._total, not self._watches)
+            watch = StderrWatch(self, self._total, not self._watches)
             for other in self._watches:
                 other.alone = False
             self._watches.append(watch)
