@@ -59,6 +59,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "placement": ("btm.cli.placement", "placement", "Measure where the context helps your model most."),
     "merge": ("btm.cli.merge", "merge", "Add the evidence of databases to one another."),
     "map": ("btm.cli.map", "map_group", "Write, check and draw fallback maps."),
+    "hook": ("btm.cli.hook", "hook_group", "Answer the hooks of coding agents."),
     "mcp": ("btm.cli.mcp", "mcp_group", "Put btm in front of an MCP server."),
 }
 

@@ -97,7 +97,7 @@ def serve(
     configuration and takes it out again.
     """
     upstreams = _upstreams(command, url, _headers(headers), servers)
-    memory = _memory(database, map_name, mode, policies)
+    memory = memory_for_tools(database, map_name, mode, policies)
     logging.getLogger("fastmcp").setLevel(logging.ERROR)
     from btm.adapters.mcp import Proxy  # noqa: PLC0415 - loads the extra
 
@@ -165,23 +165,25 @@ def _headers(texts: tuple[str, ...]) -> dict[str, str]:
     return made
 
 
-def _memory(database: str | None, map_name: str | None, mode: str, policies: str) -> ToolMemory:
+def memory_for_tools(
+    database: str | None, map_name: str | None, mode: str, policies: str, usual: str = "mcp.db"
+) -> ToolMemory:
+    """Open a memory for a process that stands between a client and its tools: these must not go because a file does."""
     from btm.memory import ToolMemory  # noqa: PLC0415 - loads the store
 
-    where = database or _usual_database()
+    where = database or _usual_database(usual)
     try:
         return ToolMemory.open(where, fallback_map=map_name, mode=mode, policies=policies)
     except StoreError as problem:
-        # The tools must not be gone because a file is.
         remark(f"{problem}; what is learned now is kept in this process only")
         return ToolMemory.open(None, fallback_map=map_name, mode=mode, policies=policies)
 
 
-def _usual_database() -> str | None:
+def _usual_database(name: str) -> str | None:
     folder = Path(click.get_app_dir("btm"))
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as problem:
         remark(f"{folder}: {problem.strerror}; what is learned now is kept in this process only")
         return None
-    return str(folder / "mcp.db")
+    return str(folder / name)
