@@ -102,31 +102,42 @@ def _sessions(client: StatefulProxyClient[Any]) -> Callable[[], Any]:
     return factory
 
 
+class Restarts:
+    """When a server that has ended may be started again: at once, and after that each time later than before."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._at = -math.inf
+
+    def wait(self, now: float) -> float:
+        """Return the seconds until the next start; 0: it is started now, and counted. ``now`` is in seconds."""
+        if now - self._at > FORGIVEN_S:
+            self.count = 0
+        pause = min(2.0 ** (self.count - 2), LONGEST_PAUSE_S) if self.count > 1 else 0.0
+        left = self._at + pause - now
+        if left > 0:
+            return left
+        self.count += 1
+        self._at = now
+        return 0.0
+
+
 class _Restarting(StdioTransport):
     """Starts a server, and again when it has ended. One that ends again and again is left alone for longer each time."""
 
     def __init__(self, command: Sequence[str], tail: StderrTail) -> None:
         super().__init__(command[0], list(command[1:]), env=dict(os.environ), log_file=tail.file)
         self._tail = tail
-        self._restarts = 0
-        self._started_at = -math.inf
+        self._restarts = Restarts()
 
     async def connect(self, **options: Any) -> Any:
         """Connect, with the server started if need be, unless it has ended too often of late."""
         if self._connect_task is None or self._connect_task.done() or self._is_session_dead():
-            self._start(time.monotonic())
+            wait = self._restarts.wait(time.monotonic())
+            if wait > 0:
+                said = reason_in(self._tail.since(0))
+                raise ConnectionError(
+                    f"the MCP server {self.command} is unavailable: it ended {self._restarts.count} times in a row"
+                    f"{f' ({said})' if said else ''}; it is started again in {wait:.1f} s at the next call"
+                )
         return await super().connect(**options)
-
-    def _start(self, now: float) -> None:
-        if now - self._started_at > FORGIVEN_S:
-            self._restarts = 0
-        pause = min(2.0 ** (self._restarts - 2), LONGEST_PAUSE_S) if self._restarts > 1 else 0.0
-        wait = self._started_at + pause - now
-        if wait > 0:
-            said = reason_in(self._tail.since(0))
-            raise ConnectionError(
-                f"the MCP server {self.command} is unavailable: it ended {self._restarts} times in a row"
-                f"{f' ({said})' if said else ''}; it is started again in {wait:.1f} s at the next call"
-            )
-        self._restarts += 1
-        self._started_at = now
