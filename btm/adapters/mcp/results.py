@@ -10,9 +10,10 @@ from fastmcp.exceptions import NotFoundError
 from fastmcp.tools.base import ToolResult
 from mcp_types import TextContent
 
-from btm.adapters.wording import disarmed, done_text, refusal_text, result_text
+from btm.adapters.wording import done_text, refusal_text, result_text
 from btm.fallback.values import plain
 from btm.runtime.drivers import Handled
+from btm.support.imitations import disarmed
 
 NO_RESULT = object()
 """Stands for "no tool gave this"."""
