@@ -123,8 +123,8 @@ def ask(event: bytes, options: list[str]) -> str:
 
 def socket_path(options: list[str]) -> Path:
     """Return the socket for these options and this version: another map or an update gets a process of its own."""
-    name = hashlib.sha256("\0".join([__version__, *options]).encode()).hexdigest()[:16]
     folder = Path(click.get_app_dir("btm")) / "hooks"
+    name = hashlib.sha256("\0".join([__version__, str(folder), *options]).encode()).hexdigest()[:16]
     if len(str(folder)) > 80:  # the system's limit on the names of sockets is about 100
         folder = Path("/tmp") / f"btm-{os.getuid()}"  # noqa: S108 - made for its owner alone, and checked
     return folder / f"{name}.sock"

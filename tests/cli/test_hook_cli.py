@@ -91,7 +91,14 @@ def test_a_hook_that_gets_nonsense_says_nothing_and_succeeds(
     assert (result.exit_code, result.output) == (0, "")
 
 
-def test_other_options_have_a_process_of_their_own() -> None:
+def test_other_options_have_a_process_of_their_own_and_so_have_other_folders(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    one = socket_path([])
+    monkeypatch.setenv("XDG_CONFIG_HOME", "/" + "long/" * 30)
+    monkeypatch.setenv("HOME", "/" + "long/" * 30)
+    assert socket_path([]).name != one.name
+    assert len(str(socket_path([]))) < 100
     assert socket_path(["--mode", "advise"]) != socket_path(["--mode", "guard"])
 
 
@@ -108,7 +115,7 @@ def test_the_first_hook_starts_a_process_that_the_others_find(tmp_path: Path) ->
 
     def hook(event: dict[str, Any]) -> str:
         done = subprocess.run(
-            [sys.executable, "-m", "btm", "hook", "claude"],
+            [sys.executable, "-m", "btm", "hook", "claude", "--db", str(tmp_path / "hooks.db")],
             input=json.dumps(event),
             capture_output=True,
             text=True,
@@ -130,14 +137,16 @@ def test_the_first_hook_starts_a_process_that_the_others_find(tmp_path: Path) ->
         )
         worked = {**FAILED, "hook_event_name": "PostToolUse", "tool_name": "Read", "tool_use_id": "u"}
         assert hook(worked) == ""
-        assert (tmp_path / "c/btm/hooks.db").exists()
+        assert (tmp_path / "hooks.db").exists()
     finally:
         end_server(tmp_path)
 
 
 def end_server(folder: Path) -> None:
     """End the process that a test has started, known by the socket in its command."""
-    found = subprocess.run(["ps", "-eo", "pid=,args="], capture_output=True, text=True, check=True).stdout
+    found = subprocess.run(
+        ["ps", "-ww", "-eo", "pid=,args="], capture_output=True, text=True, check=True
+    ).stdout
     for line in found.splitlines():
         if str(folder) in line and "hook serve" in line:
             os.kill(int(line.split()[0]), signal.SIGTERM)
