@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from btm.events import MemoryEvent as MemoryEvent
     from btm.fallback import FallbackMap as FallbackMap
     from btm.fallback import Step as Step
+    from btm.learning.evidence import Evidence as Evidence
+    from btm.learning.levels import Priors as Priors
     from btm.learning.matching import Ticket as Ticket
     from btm.learning.posterior import BetaPosterior as BetaPosterior
     from btm.memory import ToolMemory as ToolMemory
@@ -93,6 +95,8 @@ _NAMES = {
         "MemoryEvent",
     ),
     "btm.fallback": ("FallbackMap", "Step"),
+    "btm.learning.evidence": ("Evidence",),
+    "btm.learning.levels": ("Priors",),
     "btm.learning.matching": ("Ticket",),
     "btm.learning.posterior": ("BetaPosterior",),
     "btm.memory": ("ToolMemory",),

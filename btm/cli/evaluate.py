@@ -123,7 +123,8 @@ def evaluate(as_json: bool, list_arms: bool, grid: bool, picture: str | None, **
 
     \b
     Columns:
-      solved    with its 95 % interval (Wilson's; resampled over worlds and tasks where those repeat)
+      solved    with its 95 % interval (Wilson's; resampled over worlds and tasks
+                where those repeat)
       calls     that reached the tools
       repeats   the same call again after it failed
       doubled   writes that happened once too often
@@ -135,7 +136,7 @@ def evaluate(as_json: bool, list_arms: bool, grid: bool, picture: str | None, **
     Examples:
       btm eval
       btm eval --domain tau2:retail --scenario switch_needed --arms bare,btm
-      btm eval --profile heterogeneous --arms btm,btm:priors-only,btm:shuffled --best-fixed
+      btm eval --profile heterogeneous --arms btm,btm:priors-only --best-fixed
       btm eval --grid --worlds 12 --picture grid.svg
     """  # noqa: D301 - click reads the backslashes
     from btm.cli.evaluation_text import arms_table, show_evaluation  # noqa: PLC0415 - only this command needs it
