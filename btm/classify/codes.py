@@ -37,7 +37,7 @@ _ABOUT_ACCESS = re.compile(
 _SUFFIX = re.compile(r"(?:exception|error|err|fault|code)$")
 
 
-@cache
+@lru_cache(maxsize=64)
 def grpc_kind(number: int) -> K | None:
     """Return the kind that a gRPC status number means, or None for OK and unknown numbers."""
     kinds = table("codes")["grpc"]["kinds"].split()
