@@ -113,7 +113,8 @@ def working(body: Mapping[str, Any], *, follows: str | None = "user", tries: int
 
 
 def _is_note(message: Mapping[str, Any]) -> bool:
-    return message["content"].startswith(("<recovery", "The call failed."))
+    said = message["content"]
+    return said.startswith(("<recovery", "The call failed.")) or "\n\nContinue with: " in said
 
 
 def _failed(result: str) -> bool:

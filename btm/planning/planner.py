@@ -244,7 +244,7 @@ def _possible(incident: Incident, options: Options) -> Iterator[Step]:
         yield Step(Action.RETRY, call.tool, call.arguments, cost=options.cost)
     if _may_revise(incident, options) and not options.down:
         yield Step(Action.REVISE, call.tool, cost=options.cost)
-    for repair in options.repairs:
+    for repair in options.repairs if not options.down else ():  # after which the tool itself is called again
         if not incident.tried(Action.REPAIR, repair.target):
             yield repair
     for switch in (*options.switches, *options.hints):

@@ -108,6 +108,7 @@ class SecondSources:
             return []
         if pending and not any(verdict.level is Level.ENFORCE for verdict in required):
             offers = [offer for offer in offers if self._worth_asking(*offer)]
+        offers = _one_a_call(offers)
         return [
             Check(read, self._call(call, offer, number))
             for number, (read, offer) in enumerate(offers[:MAX_CHECKS], start=1)
@@ -161,6 +162,15 @@ class SecondSources:
                 rule="cross_check",
             ),
         )
+
+
+def _one_a_call(offers: Sequence[_Offer]) -> list[_Offer]:
+    """Return the newest answer of each call: what was read again is confirmed once."""
+    kept: list[_Offer] = []
+    for read, offer in offers:
+        if not any(k.call.tool == read.call.tool and k.call.arguments == read.call.arguments for k, _ in kept):
+            kept.append((read, offer))
+    return kept
 
 
 def _rests_on(call: ToolCall, read: SeenRead, fields: Sequence[str]) -> bool:

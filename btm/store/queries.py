@@ -29,8 +29,8 @@ _MOST_RECENT = 2_000
 
 
 def evidence(connection: Connection) -> list[EvidenceRow]:
-    """Return every key's sums."""
-    rows = connection.execute(select(t.evidence))
+    """Return every key's sums, in an order that does not depend on when each was written."""
+    rows = connection.execute(select(t.evidence).order_by(*t.evidence.primary_key))
     return [(key_of(row), float(row.successes), float(row.failures)) for row in rows]
 
 
@@ -101,9 +101,9 @@ def log(connection: Connection, table: str) -> list[dict[str, Any]]:
         "attempts": (t.attempts, t.attempts.c.at),
         "incidents": (t.incidents, t.incidents.c.opened_at),
     }[table]
-    # SQLite numbers rows as they are written, which also tells those of one moment apart.
-    order = literal_column("rowid") if connection.dialect.name == "sqlite" else time
-    rows = connection.execute(select(source).order_by(order))
+    # SQLite numbers rows as they are written, in batches: that tells those of one moment apart.
+    order = (time, literal_column("rowid")) if connection.dialect.name == "sqlite" else (time,)
+    rows = connection.execute(select(source).order_by(*order))
     return [dict(row._mapping) for row in rows]
 
 

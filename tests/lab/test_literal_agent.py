@@ -373,6 +373,4 @@ def outcomes(mode: str, cell: str, tasks: int = 48) -> list[str]:
 @pytest.mark.parametrize("cell", ["none", "transient", "permanent", "lost", "impossible", "silent"])
 def test_doing_exactly_what_next_says_solves_every_task(mode: str, cell: str) -> None:
     wrong = [said for said in outcomes(mode, cell) if said]
-    if (mode, cell) == ("guard", "impossible") and len(wrong) == 1:
-        pytest.xfail(f"one impossible task of 48 ends in a loop before a human is told: {wrong[0]}")
     assert wrong == []

@@ -377,3 +377,10 @@ def test_the_best_beginning_is_the_best_of_all_beginnings(tries: list[tuple[floa
         return works / cost
 
     assert best_beginning(tries) == pytest.approx(max(bought(n) for n in range(1, len(tries) + 1)))
+
+
+def test_a_tool_that_is_down_for_everyone_is_not_called_again_after_a_repair_either() -> None:
+    repair = Step(Action.REPAIR, "log_in", {})
+    for down in (False, True):
+        plan = FREE.plan(incident("auth_error"), Options(repairs=(repair,), down=down), always(0.9))
+        assert ("log_in" in tools(plan)) is not down

@@ -179,6 +179,13 @@ def test_advise_names_the_check_before_the_models_turn_and_observe_says_nothing(
     assert silent.notices("c") == []
 
 
+def test_what_was_read_twice_is_named_and_asked_about_once() -> None:
+    memory = ToolMemory.open(fallback_map=MAP, mode="advise", clock=lambda: 1_000.0)
+    for total in (99, 98, 97):  # three answers to the same call
+        call(memory, Shop(total=total), "get_order", order_id="O1", user_id="u1")
+    assert len(memory.notices("c")) == 1
+
+
 def test_a_tool_that_was_found_wrong_is_to_be_checked() -> None:
     memory = ToolMemory.open(fallback_map=MAP, mode="advise", clock=lambda: 1_000.0)
     shop = Shop(total=99, listed=10)

@@ -97,17 +97,6 @@ def test_the_context_in_the_system_message_stands_at_its_end() -> None:
     assert "<recovery tool=" not in str(messages[1:])
 
 
-# Where the simulated model follows the check that a note names before a write for ever, or gives up after it.
-ENDLESS = {
-    ("user_reminder", "where-S1030-2-0"),
-    ("user_reminder", "where-S1011-1-0"),
-    ("user_reminder", "errand-S1020-S1018-1-0"),
-    ("user_reminder", "errand-S1017-S1015-1-1"),
-    ("tool_result", "email-kenji_mori_682-1-0"),
-    ("system", "email-kenji_mori_682-1-0"),
-}
-
-
 @pytest.mark.parametrize("arm", BTM)
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.task_id)
 def test_a_model_that_follows_the_context_where_it_stands_solves_what_can_be_solved(
@@ -116,8 +105,6 @@ def test_a_model_that_follows_the_context_where_it_stands_solves_what_can_be_sol
     with FakeServer(partial(working, follows=ROLES[arm])).running() as server:
         for scenario in (Scenario.CLEAN, RETRY, SWITCH):
             episode = played(server, arm, scenario, task)
-            if not episode.good and (arm, task.task_id) in ENDLESS:
-                pytest.xfail(f"{scenario}: {episode.problem or episode.message}")
             assert episode.good, (scenario, episode)
             assert episode.problem == ""
 
