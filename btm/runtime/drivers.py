@@ -131,7 +131,26 @@ def _a(kind: ErrorKind) -> str:
 
 Steps = Generator[Request, Reply | None, Handled]
 
-_CONTROL_FLOW = frozenset({"langgraph.errors.GraphBubbleUp"})
+# By name: nothing but an adapter imports a framework.
+_CONTROL_FLOW = frozenset(
+    {
+        "agent_framework._middleware.MiddlewareFailure",
+        "agent_framework._middleware.MiddlewareTermination",
+        "agent_framework.exceptions.UserInputRequiredException",
+        "ag2.exceptions.HumanInputError",
+        "agno.exceptions.AgentRunException",
+        "agno.exceptions.RunCancelledException",
+        "crewai.flow.async_feedback.types.HumanFeedbackPending",
+        "langgraph.errors.GraphBubbleUp",
+        "pydantic_ai.exceptions.ApprovalRequired",
+        "pydantic_ai.exceptions.CallDeferred",
+        "pydantic_ai.exceptions.RunCancelled",
+        "pydantic_ai.exceptions.SkipToolExecution",
+        "pydantic_ai.exceptions.UsageLimitExceeded",
+        "strands.interrupt.InterruptException",
+        "workflows.runtime.types.results.WaitingForEvent",
+    }
+)
 _MOST_LEAVES = 10_000
 
 

@@ -1,0 +1,204 @@
+"""What the adapters of agent frameworks share: a framework's tool call through btm, and what its agent gets for it.
+
+An adapter says how its framework runs a tool and what its results look like; the rest is here.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+from uuid import uuid4
+
+import orjson
+
+from btm.adapters.notes import Notes
+from btm.adapters.outline import OutlinedMessage, answers, asks, last_answers, request
+from btm.adapters.wording import done_text, late_text, note, refusal_text, result_text
+from btm.memory import ToolMemory
+from btm.model import Effect, ToolCall
+from btm.planning.failure_text import error_text
+from btm.runtime.drivers import AsyncInvoker, Handled, Invoker, Reply
+from btm.runtime.timeouts import Limits, Timeouts
+from btm.support.call_ids import NO_TURN, Turn
+from btm.support.failsafe import safely
+from btm.support.imitations import disarmed
+from btm.support.switch import is_active
+
+_MAX_RUNS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an agent gets for a call.
+
+    ``value`` is the tool's own object, or a text for a call that failed or was refused. ``said`` is what btm has to say
+    of it, ``""`` for nothing: then the value is to be handed over untouched. ``failed`` is for frameworks that flag it.
+    """
+
+    value: Any
+    said: str = ""
+    failed: bool = False
+
+    def text(self) -> str:
+        """Return the value as text, with what there is to say at its end."""
+        text = result_text(self.value)
+        return f"{disarmed(text)}\n\n{self.said}" if self.said else text
+
+    def given(self) -> Any:
+        """Return the value untouched where there is nothing to say, else the text."""
+        return self.text() if self.said else self.value
+
+
+class FrameworkCalls:
+    """The tool calls of one agent, taken through ``memory``.
+
+    ``view`` makes of a framework's result what the core is to see of it (the failure it flags, the value it wraps).
+    ``passed_on`` are exceptions by which tools talk to their framework: they are learned from and raised again.
+    ``in_result`` says where recovery contexts go: to the end of the failed call's result, or into :meth:`note`, for
+    adapters that can put one into the model's next request.
+    """
+
+    def __init__(
+        self,
+        memory: ToolMemory,
+        *,
+        view: Callable[[Any], Any] | None = None,
+        passed_on: tuple[type[Exception], ...] = (),
+        in_result: bool = True,
+    ) -> None:
+        self.memory = memory
+        self._view = view
+        self._passed_on = passed_on
+        self._in_result = in_result
+        self._notes = Notes()
+        self._timeouts = Timeouts(memory.fallback_map, {})
+
+    def call(
+        self,
+        call: ToolCall,
+        invoke: Invoker,
+        *,
+        available: Collection[str] | None = None,
+        turn: Turn = NO_TURN,
+    ) -> Answer:
+        """Make a call: ``invoke(tool, arguments)`` runs a tool and returns what the framework makes of its result."""
+        if not is_active():
+            return Answer(invoke(call.tool, call.arguments))
+        seen = _Seen(self._view)
+
+        def viewed(tool: str, arguments: Mapping[str, Any]) -> Any:
+            return seen.show(invoke(tool, arguments))
+
+        limited = self._limits(call).over(viewed) if self._timeouts.any else viewed
+        return self._answer(self.memory.call(call, limited, available=available, turn=turn), seen, turn)
+
+    async def acall(
+        self,
+        call: ToolCall,
+        invoke: AsyncInvoker,
+        *,
+        available: Collection[str] | None = None,
+        turn: Turn = NO_TURN,
+    ) -> Answer:
+        """Make a call with a function that must be awaited; otherwise as :meth:`call`."""
+        if not is_active():
+            return Answer(await invoke(call.tool, call.arguments))
+        seen = _Seen(self._view)
+
+        async def viewed(tool: str, arguments: Mapping[str, Any]) -> Any:
+            return seen.show(await invoke(tool, arguments))
+
+        limited = self._limits(call).over_async(viewed) if self._timeouts.any else viewed
+        handled = await self.memory.acall(call, limited, available=available, turn=turn)
+        return self._answer(handled, seen, turn)
+
+    def tool_call(self, tool: str, arguments: Any, conversation: str, call_id: str | None = "") -> ToolCall:
+        """Return a tool call; ``arguments`` that are no JSON object are kept as they came."""
+        if isinstance(arguments, str | bytes):
+            with suppress(orjson.JSONDecodeError):
+                arguments = orjson.loads(arguments or "{}")
+        known = arguments if isinstance(arguments, Mapping) else {"unreadable": arguments}
+        named = self.memory.current_conversation or conversation
+        return ToolCall(tool, known, self.memory.effect_of(tool), named, call_id or "")
+
+    def note(self, conversation: str, entries: Sequence[OutlinedMessage], available: Collection[str]) -> str:
+        """Return what is to stand at the end of the model's next request, ``""`` for nothing.
+
+        ``entries`` are the messages of that request.
+        """
+        if not is_active() or not self.memory.mode.advises:
+            return ""
+        return safely(self._note, self.memory.current_conversation or conversation, entries, available) or ""
+
+    def _note(self, conversation: str, entries: Sequence[OutlinedMessage], available: Collection[str]) -> str:
+        lines = self._notes.take_late(conversation)
+        lines += self.memory.notices(conversation, available=available)
+        told = self._notes.contexts(conversation, last_answers(entries, asks, answers))
+        return note(told, request(entries), lines, budget=self.memory.budget_tokens)
+
+    def _answer(self, handled: Handled, seen: _Seen, turn: Turn) -> Answer:
+        if not self._in_result:
+            self._notes.keep(handled, handled.call.call_id, turn.name)
+        context = handled.context.text if handled.context is not None and self._in_result else ""
+        late = self._notes.take_late(handled.call.conversation) if self._in_result and context else ()
+        said = "\n\n".join(text for text in (done_text(handled), context, *late) if text)
+        if handled.refused:
+            return Answer(refusal_text(handled), context, failed=True)
+        if handled.error is None:
+            return Answer(seen.original(handled.result), said)
+        if not self.memory.mode.advises or isinstance(handled.error, self._passed_on):
+            raise handled.error
+        return Answer(error_text(handled.error, handled.call.arguments), said, failed=True)
+
+    def _limits(self, call: ToolCall) -> Limits:
+        def late(tool: str, _: Mapping[str, Any], reply: Reply) -> None:
+            text = error_text(reply.error) if reply.error is not None else result_text(reply.result)
+            self._notes.add_late(call.conversation, late_text(tool, text))
+
+        return Limits(self._timeouts.seconds, self._effect, late)
+
+    def _effect(self, tool: str) -> Effect:
+        return self.memory.effect_of(tool)
+
+
+class _Seen:
+    """What the tools of one call gave, next to what the core was shown of it, so that the original goes back."""
+
+    def __init__(self, view: Callable[[Any], Any] | None) -> None:
+        self._view = view
+        self._pairs: list[tuple[Any, Any]] = []
+
+    def show(self, raw: Any) -> Any:
+        if self._view is None:
+            return raw
+        shown = self._view(raw)
+        self._pairs.append((shown, raw))
+        return shown
+
+    def original(self, result: Any) -> Any:
+        return next((raw for shown, raw in reversed(self._pairs) if shown is result), result)
+
+
+class RunNames:
+    """Names of conversations for frameworks that have objects for their runs, but no names. Bounded."""
+
+    def __init__(self) -> None:
+        # The objects are held, so that no id is used twice.
+        self._runs: OrderedDict[int, tuple[Any, str]] = OrderedDict()
+        self._lock = Lock()
+
+    def name(self, run: Any) -> str:
+        """Return the name of a run: the same for the same object."""
+        if run is None:
+            return ""
+        with self._lock:
+            known = self._runs.get(id(run))
+            if known is None:
+                known = self._runs[id(run)] = (run, f"run-{uuid4().hex[:12]}")
+                if len(self._runs) > _MAX_RUNS:
+                    self._runs.popitem(last=False)
+            return known[1]
