@@ -17,6 +17,7 @@ import orjson
 
 from btm.adapters.notes import Notes
 from btm.adapters.outline import OutlinedMessage, answers, asks, last_answers, request
+from btm.adapters.sightings import NO_RESULT, Sightings
 from btm.adapters.wording import done_text, late_text, note, refusal_text, result_text
 from btm.memory import ToolMemory
 from btm.model import Effect, ToolCall
@@ -32,7 +33,7 @@ _MAX_RUNS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AgentAnswer:
     """What an agent gets for a call.
 
     ``value`` is the tool's own object, or a text for a call that failed or was refused. ``said`` is what btm has to say
@@ -84,14 +85,14 @@ class FrameworkCalls:
         *,
         available: Collection[str] | None = None,
         turn: Turn = NO_TURN,
-    ) -> Answer:
+    ) -> AgentAnswer:
         """Make a call: ``invoke(tool, arguments)`` runs a tool and returns what the framework makes of its result."""
         if not is_active():
-            return Answer(invoke(call.tool, call.arguments))
-        seen = _Seen(self._view)
+            return AgentAnswer(invoke(call.tool, call.arguments))
+        seen = Sightings()
 
         def viewed(tool: str, arguments: Mapping[str, Any]) -> Any:
-            return seen.show(invoke(tool, arguments))
+            return self._shown(invoke(tool, arguments), seen)
 
         limited = self._limits(call).over(viewed) if self._timeouts.any else viewed
         return self._answer(self.memory.call(call, limited, available=available, turn=turn), seen, turn)
@@ -103,14 +104,14 @@ class FrameworkCalls:
         *,
         available: Collection[str] | None = None,
         turn: Turn = NO_TURN,
-    ) -> Answer:
+    ) -> AgentAnswer:
         """Make a call with a function that must be awaited; otherwise as :meth:`call`."""
         if not is_active():
-            return Answer(await invoke(call.tool, call.arguments))
-        seen = _Seen(self._view)
+            return AgentAnswer(await invoke(call.tool, call.arguments))
+        seen = Sightings()
 
         async def viewed(tool: str, arguments: Mapping[str, Any]) -> Any:
-            return seen.show(await invoke(tool, arguments))
+            return self._shown(await invoke(tool, arguments), seen)
 
         limited = self._limits(call).over_async(viewed) if self._timeouts.any else viewed
         handled = await self.memory.acall(call, limited, available=available, turn=turn)
@@ -140,19 +141,25 @@ class FrameworkCalls:
         told = self._notes.contexts(conversation, last_answers(entries, asks, answers))
         return note(told, request(entries), lines, budget=self.memory.budget_tokens)
 
-    def _answer(self, handled: Handled, seen: _Seen, turn: Turn) -> Answer:
+    def _answer(self, handled: Handled, seen: Sightings, turn: Turn) -> AgentAnswer:
         if not self._in_result:
             self._notes.keep(handled, handled.call.call_id, turn.name)
         context = handled.context.text if handled.context is not None and self._in_result else ""
         late = self._notes.take_late(handled.call.conversation) if self._in_result and context else ()
         said = "\n\n".join(text for text in (done_text(handled), context, *late) if text)
         if handled.refused:
-            return Answer(refusal_text(handled), context, failed=True)
+            return AgentAnswer(refusal_text(handled), context, failed=True)
         if handled.error is None:
-            return Answer(seen.original(handled.result), said)
+            raw = seen.original(handled)
+            return AgentAnswer(handled.result if raw is NO_RESULT else raw, said)
         if not self.memory.mode.advises or isinstance(handled.error, self._passed_on):
             raise handled.error
-        return Answer(error_text(handled.error, handled.call.arguments), said, failed=True)
+        return AgentAnswer(error_text(handled.error, handled.call.arguments), said, failed=True)
+
+    def _shown(self, raw: Any, seen: Sightings) -> Any:
+        shown = raw if self._view is None else self._view(raw)
+        seen.note(shown, raw)
+        return shown
 
     def _limits(self, call: ToolCall) -> Limits:
         def late(tool: str, _: Mapping[str, Any], reply: Reply) -> None:
@@ -163,24 +170,6 @@ class FrameworkCalls:
 
     def _effect(self, tool: str) -> Effect:
         return self.memory.effect_of(tool)
-
-
-class _Seen:
-    """What the tools of one call gave, next to what the core was shown of it, so that the original goes back."""
-
-    def __init__(self, view: Callable[[Any], Any] | None) -> None:
-        self._view = view
-        self._pairs: list[tuple[Any, Any]] = []
-
-    def show(self, raw: Any) -> Any:
-        if self._view is None:
-            return raw
-        shown = self._view(raw)
-        self._pairs.append((shown, raw))
-        return shown
-
-    def original(self, result: Any) -> Any:
-        return next((raw for shown, raw in reversed(self._pairs) if shown is result), result)
 
 
 class RunNames:

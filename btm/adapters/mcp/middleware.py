@@ -15,8 +15,9 @@ from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.tools.base import InputRequiredToolResult, Tool, ToolResult
 from mcp.shared.exceptions import MCPError
 
-from btm.adapters.mcp.results import Sightings, answer, with_texts
+from btm.adapters.mcp.results import answer, with_texts
 from btm.adapters.mcp.stderr import StderrTail, StderrWatch
+from btm.adapters.sightings import Sightings
 from btm.memory import ToolMemory
 from btm.model import Effect, ToolCall
 from btm.planning.context import STANDING_RULES

@@ -10,29 +10,11 @@ from fastmcp.exceptions import NotFoundError
 from fastmcp.tools.base import ToolResult
 from mcp_types import TextContent
 
+from btm.adapters.sightings import Sightings
 from btm.adapters.wording import done_text, refusal_text, result_text
 from btm.fallback.values import plain
 from btm.runtime.drivers import Handled
 from btm.support.imitations import disarmed
-
-NO_RESULT = object()
-"""Stands for "no tool gave this"."""
-
-
-class Sightings:
-    """What the tools of one call gave, next to what the core was shown of it, so that the original goes back."""
-
-    def __init__(self) -> None:
-        self._pairs: list[tuple[Any, Any]] = []
-
-    def note(self, shown: Any, raw: Any) -> None:
-        """Keep a pair."""
-        self._pairs.append((shown, raw))
-
-    def original(self, handled: Handled) -> Any:
-        """Return the result or exception that a tool gave as the core's answer; ``NO_RESULT`` if none did."""
-        wanted = handled.error if handled.error is not None else handled.result
-        return next((raw for shown, raw in reversed(self._pairs) if shown is wanted), NO_RESULT)
 
 
 def answer(handled: Handled, sightings: Sightings, schema: Mapping[str, Any] | None) -> ToolResult:
