@@ -112,7 +112,7 @@ def opened(value: Any) -> Answer:
         return (value, True, None) if flagged else (found[name], None, None)
     if type(code := found.get("errorcode")) is str and "type" in found:
         return value, True, code
-    if not _wraps(found):
+    if not _wraps(found) and not ("status" in found and found.keys() <= {"status", "value", "error"}):
         return value, None, None
     is_error, said, error_type = failed(found)
     content = first(found, INNER)

@@ -194,7 +194,7 @@ def read_messages(turns: Turns, messages: list[Any]) -> None:
                 dialects.heard(turns, role, content)
             if type(calls := message.get("tool_calls")) is list:
                 _calls(turns, message, calls)
-            elif len(message) > 2:
+            elif len(message) > 2 or "content" not in message:
                 read_message(turns, message)
         elif role == "user" and type(content := message.get("content")) is str:
             dialects.heard(turns, role, content)

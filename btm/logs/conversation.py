@@ -99,11 +99,16 @@ class Conversation(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """What one record says about a conversation, kept small until everything about that conversation is there."""
+    """What one record says about a conversation, kept small until everything about that conversation is there.
+
+    ``traces`` names the traces that it is of; ``again`` says that it counts only where no other entry of these is there.
+    """
 
     format: str
     conversation: str
     record: bytes
+    traces: tuple[str, ...] = ()
+    again: bool = False
 
 
 class Passed(NamedTuple):

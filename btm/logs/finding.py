@@ -59,7 +59,8 @@ def conversations_in(value: Any, owner: Mapping[str, Any] | None = None, depth: 
     if depth > _DEPTH:
         return
     if isinstance(value, list):
-        value = [_paired(item) for item in value] if value and _paired(value[0]) is not value[0] else value
+        if value and len(_unfolded(value[0])) != 1 or (value and _unfolded(value[0])[0] is not value[0]):
+            value = [message for item in value for message in _unfolded(item)]
         if _are_messages(value):
             yield Found(owner, _oldest_first(value))
             return
@@ -74,7 +75,10 @@ def conversations_in(value: Any, owner: Mapping[str, Any] | None = None, depth: 
         yield Found(around, exchange, exchange=True)
         return
     for name in LISTS:
-        if isinstance(found := value.get(name), list) and found:
+        found = value.get(name)
+        if isinstance(found, dict) and "tool_name_0" in found:
+            found = _steps_in(found)
+        if isinstance(found, list) and found:
             several = list(conversations_in(found, around, depth + 1))
             if several:
                 yield from several
@@ -84,15 +88,36 @@ def conversations_in(value: Any, owner: Mapping[str, Any] | None = None, depth: 
             yield from conversations_in(inner, around, depth + 1)
 
 
-def _paired(item: Any) -> Any:
-    """Return a pair of action and observation (LangChain's intermediate steps) as an object."""
-    if isinstance(item, list) and len(item) == 2 and isinstance(item[0], dict) and not is_message(item[0]):
-        return {"action": item[0], "observation": item[1]}
-    return item
+def _unfolded(item: Any) -> list[Any]:
+    """Return the messages that a pair is: of an action and its observation, of what the user and the assistant said."""
+    if isinstance(item, list) and len(item) == 2 and isinstance(item[0], dict):
+        if not is_message(item[0]):
+            return [{"action": item[0], "observation": item[1]}]  # LangChain's intermediate steps
+        if "action" in item[0] and isinstance(item[1], dict) and "observation" in item[1]:
+            return item  # OpenHands'
+    if isinstance(item, dict) and isinstance(item.get("assistant"), dict) and isinstance(item.get("user"), dict):
+        said = item["user"].get("content")  # Amazon Q's
+        sides = (("user", said if isinstance(said, dict) else item["user"]), ("assistant", item["assistant"]))
+        return [{"role": who, **inner} for who, side in sides for inner in side.values() if isinstance(inner, dict)]
+    return [item]
+
+
+def _steps_in(trajectory: Mapping[str, Any]) -> list[Any]:
+    """Return the steps of a trajectory whose keys are numbered, as DSPy's are."""
+    numbers = range(sum(key.startswith("tool_name_") for key in trajectory))
+    names = {"log": "thought", "tool": "tool_name", "tool_input": "tool_args"}
+    return [
+        {"action": {key: trajectory.get(f"{name}_{n}") for key, name in names.items()},
+         "observation": trajectory.get(f"observation_{n}")}
+        for n in numbers
+    ]  # fmt: skip
 
 
 def _oldest_first(messages: list[Any]) -> list[Any]:
     """Return messages in the order in which they were made: some services list the newest first."""
+    calls = [m.get("type") for m in messages if isinstance(m, dict) and "call_id" in m]
+    if calls and calls[0] == "function_call_output" and calls[-1] == "function_call":
+        return messages[::-1]
     times = [time_of(m["created_at"]) for m in messages if isinstance(m, dict) and "created_at" in m]
     known = [at for at in times if at is not None]
     backwards = (
@@ -108,11 +133,21 @@ def _are_messages(value: list[Any]) -> bool:
 def _exchange(value: Mapping[str, Any]) -> list[Any] | None:
     """Return the messages of a request and its response, or None where there are not both."""
     named = {plain(str(name)): inner for name, inner in value.items()}
-    asked = next((found for name in _REQUESTS if (found := _side(named.get(name), name))), None)
-    if asked is None or who_says(asked[-1]) == "assistant":
+    asked = next((found for name in _REQUESTS if (found := _side(named.get(name), name))), [])
+    if not asked or who_says(asked[-1]) == "assistant":
         return None  # a request ends with somebody else's words
-    answered = next((found for name in _RESPONSES if (found := _side(named.get(name), name))), None)
-    return None if answered is None else asked + answered
+    answered = next((found for name in _RESPONSES if (found := _side(named.get(name), name))), [])
+    return _together(asked, answered) if answered else None
+
+
+def both_sides(asked: Any, answered: Any) -> list[Any]:
+    """Return the messages of what a model was asked and what it answered; none where these are no messages."""
+    return _together(_side(asked, "request"), _side(answered, "response"))
+
+
+def _together(asked: list[Any], answered: list[Any]) -> list[Any]:
+    whole = bool(answered) and who_says(answered[0]) in ("user", "system")  # what was asked is told again
+    return answered if whole else asked + answered
 
 
 def _side(given: Any, name: str, depth: int = 0) -> list[Any]:

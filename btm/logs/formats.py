@@ -8,7 +8,7 @@ from typing import Protocol
 
 from btm.errors import TraceError, UnknownFormatError, nearest
 from btm.logs.conversation import Item
-from btm.logs.readers import events, langsmith, openinference, otel, trajectories
+from btm.logs.readers import events, trajectories
 from btm.logs.readers.platforms import PLATFORMS
 from btm.logs.readers.transcripts import TRANSCRIPTS
 from btm.logs.records import Log
@@ -44,10 +44,7 @@ class Reader(Protocol):
 _READERS: tuple[Reader, ...] = (
     events,
     trajectories,
-    langsmith,
     *PLATFORMS,
-    openinference,
-    otel,
     *TRANSCRIPTS,
 )
 

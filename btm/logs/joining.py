@@ -57,12 +57,27 @@ def snapshots(log: Log, name: str, path: Path = ()) -> Iterator[Entry | Skipped 
                 key, own, before = _key(found, roots)
                 layout, digest = layout_of(found.owner), digest_of(record.raw)
                 about = layout.start_in(found.owner), layout.reward_in(found.owner), _session(found.owner)
-                entry = [SNAPSHOT, record.place, digest, own, before, found.messages, *about]
+                entry = [SNAPSHOT, record.place, digest, own, before, found.messages, *about, ()]
                 yield Entry(name, key, orjson.dumps(entry, option=_DUMP, default=str))
         except MALFORMED as error:
             yield Skipped(log.name, record.line, f"not a conversation: {reason(error)}")
     if nothing:
         yield Passed(log.name, "no messages", nothing)
+
+
+def snapshot(
+    messages: list[Any], place: str, name: str, trace: str, session: str, start: float | None
+) -> Iterator[Entry]:
+    """Give the entry of a model's call of a trace; none where no tool was called."""
+    turns = _Trail("")
+    read_messages(turns, messages)
+    if not turns.batches():
+        return
+    key = digest_of((turns.task or repr(messages[0])).encode("utf-8", "surrogatepass"))
+    digest = digest_of(orjson.dumps(messages, option=_DUMP, default=str))
+    traces = tuple(filter(None, (trace, session)))
+    entry = [SNAPSHOT, place, digest, "", "", messages, start, None, session or trace, traces]
+    yield Entry(name, key, orjson.dumps(entry, option=_DUMP, default=str), traces, again=True)
 
 
 def _key(found: Found, roots: dict[str, str]) -> tuple[str, str, str]:
@@ -169,7 +184,7 @@ def joined(entries: list[list[Any]], name: str) -> Iterator[Conversation]:
     whole: dict[str, list[Any]] = {}
     read: list[tuple[_Trail, list[Any], str]] = []
     for entry in entries:
-        _, _, digest, own, before, messages, start, _, session = entry
+        _, _, digest, own, before, messages, start, _, session, _ = entry
         messages = [*whole.get(before, ()), *messages]
         if own:
             whole[own] = messages
@@ -185,7 +200,7 @@ def joined(entries: list[list[Any]], name: str) -> Iterator[Conversation]:
         known.update(beginnings)
         kept.append((place, turns, entry, session))
     names: set[str] = set()
-    for _, turns, (_, place, _, _, _, _, start, reward, _), session in sorted(kept, key=lambda one: one[0]):
+    for _, turns, (_, place, _, _, _, _, start, reward, _, _), session in sorted(kept, key=lambda one: one[0]):
         digest = digest_of(orjson.dumps([name, turns.trail], option=_DUMP, default=str))
         conversation_id = session if session and session not in names else digest
         names.add(conversation_id)

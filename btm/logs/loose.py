@@ -15,7 +15,7 @@ from btm.logs.chat import MALFORMED, reason
 from btm.logs.conversation import NO_RESULT, Conversation, Entry, Item, Passed, Skipped
 from btm.logs.eventlog import outcome_from, reported
 from btm.logs.groups import Groups
-from btm.logs.joining import LONE, SNAPSHOT, gathered, joined
+from btm.logs.joining import LONE, SNAPSHOT, gathered, joined, snapshot
 from btm.logs.records import Log, Record, digest_of
 from btm.logs.scanner import Path
 from btm.logs.turns import Turns, answer
@@ -23,6 +23,7 @@ from btm.model import Effect, Outcome
 from btm.support.untrusted import redact
 
 _DUMP = orjson.OPT_NON_STR_KEYS
+_AGAIN = "\0"
 
 
 class LooseCall(NamedTuple):
@@ -49,6 +50,7 @@ class LooseCall(NamedTuple):
     intent: str | None = None
     effect: str = "read"
     verdict: dict[str, Any] | None = None
+    trace: str = ""
 
 
 class Report(NamedTuple):
@@ -66,7 +68,16 @@ class Reward(NamedTuple):
     reward: float
 
 
-Loose = LooseCall | Report | Reward
+class Asked(NamedTuple):
+    """A model's call: the messages of the conversation so far. It counts where no call of its trace is told by itself."""
+
+    trace: str
+    session: str
+    messages: list[Any]
+    start: float | None = None
+
+
+Loose = LooseCall | Report | Reward | Asked
 _KINDS: tuple[type[Any], ...] = (LooseCall, Report, Reward)
 
 
@@ -97,6 +108,7 @@ class Gathering:
 
     def __init__(self) -> None:
         self._groups = Groups()
+        self._told: set[str] = set()  # traces of which calls are told by themselves
 
     def __enter__(self) -> Self:
         self._groups.__enter__()
@@ -109,7 +121,11 @@ class Gathering:
         """Keep the entries among ``items``, and pass everything else on."""
         for item in items:
             if type(item) is Entry:
-                self._groups.add(f"{item.format} {item.conversation}", item.record)
+                if not item.again:
+                    self._told.update(item.traces)
+                elif not self._told.isdisjoint(item.traces):
+                    continue
+                self._groups.add(f"{item.format} {_AGAIN * item.again}{item.conversation}", item.record)
             else:
                 yield item  # type: ignore[misc] # it is none
 
@@ -117,7 +133,10 @@ class Gathering:
         """Give what was kept, once there is no more to come."""
         for key, records in self._groups:
             name, _, conversation = key.partition(" ")
-            yield Gathered(name, conversation, tuple(records))
+            if conversation.startswith(_AGAIN):
+                records = [r for r in records if self._told.isdisjoint(orjson.loads(r)[-1])]
+            if records:
+                yield Gathered(name, conversation, tuple(records))
 
 
 def put_in_order(
@@ -148,8 +167,12 @@ def _entries(record: Record, name: str, parse: Callable[[Any], Iterable[Loose]])
         if type(loose) is LooseCall and not (isinstance(loose.tool, str) and loose.tool):
             raise ValueError("a call without the name of its tool")
         digest = digest or digest_of(record.raw)
+        if type(loose) is Asked:
+            yield from snapshot(loose.messages, record.place, name, loose.trace, loose.session, loose.start)
+            continue
         said = [_KINDS.index(type(loose)), record.place, digest, tuple(loose)]
-        yield Entry(name, loose.conversation, orjson.dumps(said, option=_DUMP, default=str))
+        traces = (loose.conversation, loose.trace) if type(loose) is LooseCall else ()
+        yield Entry(name, loose.conversation, orjson.dumps(said, option=_DUMP, default=str), traces)
 
 
 def _conversation(conversation_id: str, entries: list[list[Any]], name: str) -> Conversation:
@@ -173,7 +196,9 @@ def _in_order(calls: Iterable[LooseCall]) -> list[LooseCall]:
     """Sort by start, drop repetitions, and drop a call that only passes on the call of the record around it."""
     unique: dict[str, LooseCall] = {}
     for call in calls:
-        unique.setdefault(call.own_id or f"{len(unique)}", call)
+        name = call.own_id or f"{len(unique)}"
+        if name not in unique or (call.has_result and not unique[name].has_result):  # it was told when it began, too
+            unique[name] = call._replace(start=unique[name].start or call.start) if name in unique else call
     around: Mapping[str, LooseCall] = unique
 
     def passes_on(call: LooseCall) -> bool:  # an MCP client's span in the agent's own span of the same call

@@ -10,6 +10,7 @@ from typing import Any
 
 from btm.logs.answers import answer_of
 from btm.logs.conversation import NO_RESULT
+from btm.logs.foreign import unfolded
 from btm.logs.loose import LooseCall
 from btm.logs.values import arguments_of, number_of, time_of
 
@@ -35,6 +36,8 @@ def _executions(record: Any, depth: int) -> Iterator[Mapping[str, Any]]:
             yield from _executions(item, depth + 1)
     elif isinstance(record, dict) and depth < _DEPTH:
         data = record.get("data")
+        if isinstance(data, str):
+            record = {**record, "data": (data := unfolded(data))}
         if "resultData" in record or (isinstance(data, dict) and "resultData" in data):
             yield record
         else:

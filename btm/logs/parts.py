@@ -11,6 +11,7 @@ from btm.logs.conversation import NO_RESULT
 from btm.logs.turns import Turns
 from btm.logs.values import arguments_of, parsed_json, time_of
 from btm.logs.words import (
+    ANSWERS,
     ANSWERS_ID,
     ARGUMENTS,
     CALL_ID,
@@ -26,6 +27,7 @@ from btm.logs.words import (
     RESULT,
     ROLE,
     SAID_ROLE,
+    TEXTS,
     WHEN,
     Sense,
     fields,
@@ -160,12 +162,21 @@ def _asks(found: Mapping[str, Any]) -> bool:
     """Whether these fields are of a call: arguments, or a name without a description."""
     if _holds(found, ARGUMENTS) or "command" in found:
         return True
-    for name in _INSIDE:
-        if isinstance(inner := found.get(name), dict) and (
-            _holds(plain_ := fields(inner), ARGUMENTS) or "command" in plain_
-        ):
-            return True
+    opened = _opened(found)
+    if opened is not found and (_holds(opened, ARGUMENTS) or "command" in opened):
+        return True
     return _names(found) and not _holds(found, ("description", "content", "parameters", "function"))
+
+
+def _opened(found: dict[str, Any]) -> dict[str, Any]:
+    """Return a call's fields together with those that lie inside of it."""
+    for inside in _INSIDE:
+        if isinstance(inner := found.get(inside), dict):
+            if type(value := inner.get("value")) is dict and "name" in value:  # Goose's {"status", "value": {"name"}}
+                inner = value
+            found = {**found, **{key: value for key, value in fields(inner).items() if value is not None}}
+            del found[inside]
+    return found
 
 
 def read_message(turns: Turns, given: Any) -> None:
@@ -207,7 +218,7 @@ def _listen(turns: Turns, found: Mapping[str, Any]) -> list[str]:
     for name in REASONING:
         if type(text := found.get(name)) is str and text:
             turns.thought(text)
-    for name in ("content", "parts", "blocks", "items", "text", "value"):
+    for name in TEXTS:
         value = found.get(name)
         if type(value) is dict:
             value = value.get("parts") or [value]
@@ -248,9 +259,11 @@ def _read_containers(turns: Turns, found: dict[str, Any], who: str, at: float | 
     around = sense(kind_of(found)) if kind_of(found) else Sense.NOTHING
     for name in CONTAINERS:
         value = found.get(name)
-        for part in [value] if type(value) is dict else value if type(value) is list else ():
+        if type(value) is dict:
+            value = value["results"] if name in ANSWERS and type(value.get("results")) is list else [value]
+        for part in value if type(value) is list else ():
             if type(part) is dict:
-                means = Sense.CALL if name in CALLS else around
+                means = Sense.CALL if name in CALLS else Sense.ANSWER if name in ANSWERS else around
                 any_part |= _read_piece(turns, part, who, at, means, depth)
     extra = found.get("additionalkwargs")
     if not any_part and type(extra) is dict:
@@ -292,10 +305,7 @@ def read_part(turns: Turns, part: dict[str, Any], at: float | None) -> bool:
 
 
 def _call(turns: Turns, found: dict[str, Any], word: str, at: float | None) -> None:
-    for inside in _INSIDE:
-        if isinstance(inner := found.get(inside), dict):
-            found = {**found, **{key: value for key, value in fields(inner).items() if value is not None}}
-            del found[inside]
+    found = _opened(found)
     name = first(found, NAME)
     if name is None and word.startswith("tool-"):
         name = word[len("tool-") :]

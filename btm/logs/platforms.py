@@ -11,14 +11,15 @@ from typing import Any
 
 from btm.logs.answers import failed
 from btm.logs.conversation import NO_RESULT
-from btm.logs.loose import LooseCall
+from btm.logs.finding import both_sides
+from btm.logs.loose import Asked, LooseCall
 from btm.logs.toolmessage import answer_in
 from btm.logs.values import is_control_flow, number_of, parsed_json, printed_arguments, time_of
 from btm.logs.words import first, plain
 
 _KIND = (
-    "spandatatype", "spanattributestype", "metaspankind", "metakind", "attributesspankind", "attributesmetaspankind",
-    "attributeskind", "attributesweavekind", "observationtype", "spankind", "spantype", "runtype", "type", "kind",
+    "runtype", "spandatatype", "spanattributestype", "metaspankind", "metakind", "attributesspankind", "attributesmetaspankind",
+    "attributeskind", "attributesweavekind", "observationtype", "spankind", "spantype", "type", "kind",
 )  # fmt: skip
 _TOOLS = frozenset(("tool", "function", "executetool", "toolcall", "mcptool"))
 _NAME = ("spandataname", "spanattributesname", "toolname", "attributesname", "name", "opname", "displayname")
@@ -28,68 +29,30 @@ _OUTPUT = ("spandataoutput", "metaoutputvalue", "metaoutput", "attributesoutputv
            "outputvalue", "outputs", "output", "attributesoutput")  # fmt: skip
 _TRACE = ("traceid", "attributestraceid", "rootspanid")
 _OWN = ("spanid", "attributesspanid", "id", "observationid")
-_PARENT = ("parentobservationid", "parentid", "attributesparentid", "parentspanid", "spanparents")
-_START = (
-    "startns",
-    "attributesstartns",
-    "attributesstartms",
-    "starttime",
-    "startedat",
-    "metricsstart",
-    "start",
-    "createdat",
-    "timestamp",
-)
+_PARENT = ("parentobservationid", "parentid", "attributesparentid", "parentspanid", "spanparents", "parentrunid")
+_START = ("startns", "attributesstartns", "attributesstartms", "starttime", "startedat", "metricsstart", "start", "createdat",
+          "timestamp")  # fmt: skip
+_SESSION = ("sessionid", "threadid", "conversationid", "attributessessionid")
 _END = ("endtime", "endedat", "metricsend", "end")
 _ERROR = ("error", "metaerrormessage", "metaerror", "attributeserror", "attributeserrormessage", "exception", "errorinfo",
           "statusmessage")  # fmt: skip
 _ERROR_TYPE = ("errortype", "metaerrortype", "errorinfoexceptiontype")
 _STATUS = ("status", "attributesstatus", "level", "otelstatuscode")
-_INSIDE = frozenset(
-    (
-        "meta",
-        "span",
-        "attributes",
-        "input",
-        "output",
-        "spandata",
-        "spanattributes",
-        "metrics",
-        "weave",
-        "errorinfo",
-    )
-)
-_CHILDREN = (
-    "content",
-    "observations",
-    "spans",
-    "children",
-    "child_runs",
-    "calls",
-    "data",
-    "traces",
-    "runs",
-    "rows",
-    "events",
-    "results",
-    "result",
-)
+_INSIDE = frozenset(("meta", "span", "attributes", "input", "output", "spandata", "spanattributes", "metrics", "weave",
+                     "errorinfo"))  # fmt: skip
+_CHILDREN = ("content", "observations", "spans", "children", "child_runs", "calls", "data", "traces", "runs", "rows",
+             "events", "results", "result")  # fmt: skip
 _DEPTH = 8
 
 
-def parse(record: Any) -> Iterator[LooseCall]:
-    """Give the tool calls of a record and of those within it."""
+def parse(record: Any) -> Iterator[LooseCall | Asked]:
+    """Give the calls of tools and models of a record and of those within it."""
     if not isinstance(record, dict | list):
         raise ValueError(f"expected an object, found {type(record).__name__}")  # noqa: TRY004 - it is MALFORMED
     yield from _calls(record, "", 0)
 
 
-def holds_calls(record: Any) -> bool:
-    """Whether there is a tool's call in a record."""
-    return next(_calls(record, "", 0), None) is not None
-
-
-def _calls(record: Any, trace: str, depth: int) -> Iterator[LooseCall]:
+def _calls(record: Any, trace: str, depth: int) -> Iterator[LooseCall | Asked]:
     if isinstance(record, list):
         for item in record:
             if isinstance(item, dict | list) and depth < _DEPTH:
@@ -99,17 +62,38 @@ def _calls(record: Any, trace: str, depth: int) -> Iterator[LooseCall]:
         return
     flat = dict(_flat(record, "", 0))
     kind = first(flat, _KIND)
-    if _is_tool(flat) and first(flat, _NAME) is not None and (first(flat, _TRACE) or trace):
-        yield _call(flat, trace)
-    elif kind is None or not trace:
-        trace = str(first(flat, ("traceid", "id")) or trace)
+    own = _trace_of(flat)
+    if _is_tool(flat) and first(flat, _NAME) is not None and (own or trace):
+        yield _call(flat, own or trace)
+    else:
+        trace = own or trace if own or kind is not None else str(flat.get("id") or trace)
+        if trace and (messages := both_sides(first(flat, _INPUT), first(flat, _OUTPUT))):
+            session = "" if "runtype" in flat else str(first(flat, _SESSION) or "")  # LangSmith's is the project's
+            yield Asked(trace, session, messages, time_of(first(flat, _START)))
     for key in _CHILDREN:
         if isinstance(inner := parsed_json(record.get(key)), list | dict) and depth < _DEPTH:
             yield from _calls(inner, trace, depth + 1)
 
 
+def events(record: Any) -> Iterator[LooseCall]:
+    """Give the tool call that an event of LangChain's ``astream_events`` begins or ends."""
+    kind = record.get("event")
+    if kind not in ("on_tool_start", "on_tool_end", "on_tool_error"):
+        return
+    about, parents = record.get("metadata") or {}, record.get("parent_ids") or [""]
+    flat = {plain(key): value for key, value in record["data"].items()}
+    flat |= {"name": record["name"], "id": record["run_id"], "extra": {"metadata": about}}
+    trace = str(about.get("thread_id") or parents[0] or record["run_id"])
+    yield _call(flat, trace)
+
+
 def _is_tool(flat: Mapping[str, Any]) -> bool:
     return any(plain(str(flat[name])) in _TOOLS for name in _KIND if type(flat.get(name)) is str)
+
+
+def _trace_of(flat: Mapping[str, Any]) -> str:
+    ordered = str(flat.get("dottedorder") or "").partition(".")[0]  # 20250801T162044824977Z<run id>
+    return str(first(flat, _TRACE) or ordered.partition("Z")[2])
 
 
 def _flat(record: Mapping[str, Any], prefix: str, depth: int) -> Iterator[tuple[str, Any]]:
@@ -129,7 +113,9 @@ def _call(flat: dict[str, Any], trace: str) -> LooseCall:
         and (took := number_of(flat.get("duration"))) is not None
     ):
         end = start + took / 1e9
-    content, is_error, call_id = answer_in(first(flat, _OUTPUT))
+    given = first(flat, _OUTPUT)
+    whole = isinstance(given, dict) and "output" in given and "runtype" in flat
+    content, is_error, call_id = answer_in(given["output"] if whole else given or None)
     result = NO_RESULT if content is None else content
     own = str(first(flat, _OWN) or "")
     error = first({name: value for name, value in flat.items() if value}, _ERROR)
@@ -146,7 +132,7 @@ def _call(flat: dict[str, Any], trace: str) -> LooseCall:
         is_error = False
     name = str(first(flat, _NAME))
     return LooseCall(
-        conversation=str(first(flat, _TRACE) or trace),
+        conversation=trace,
         own_id=own,
         tool=_tool_of(name),
         arguments=printed_arguments(_arguments(first(flat, _INPUT))),
@@ -158,12 +144,24 @@ def _call(flat: dict[str, Any], trace: str) -> LooseCall:
         is_error=is_error,
         error_type=error_type if is_error else None,
         parent=str(first(flat, _PARENT) or ""),
+        turn=_step(flat),
     )
+
+
+def _step(flat: Mapping[str, Any]) -> str | None:
+    """Return the step of a LangGraph run: the calls of one step were made together."""
+    extra = flat.get("extra")
+    metadata = extra.get("metadata") if isinstance(extra, dict) else None
+    step = metadata.get("langgraph_step") if isinstance(metadata, dict) else None
+    return None if step is None else f"{step}/{str(flat.get('dottedorder') or '').count('.')}"
 
 
 def _arguments(given: Any) -> Any:
     """Return a call's arguments out of what some platforms put around them."""
-    return given["value"] if isinstance(given, dict) and given.keys() == {"value"} else given
+    if isinstance(given, dict) and len(given) == 1 and (name := next(iter(given))) in ("value", "input"):
+        inner = given[name]
+        return inner if name == "value" or isinstance(inner, dict) or str(inner).lstrip().startswith("{") else given
+    return given
 
 
 def _tool_of(name: str) -> str:

@@ -14,11 +14,12 @@ import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from btm.errors import MissingExtraError, TraceError
-from btm.logs import archive
+from btm.logs import archive, foreign
 
 CHUNK = 1 << 20
 """Bytes that are read, or unpacked, at a time."""
@@ -113,8 +114,9 @@ class ByteStream:
             if first.startswith(_UTF16):
                 yield from _from_utf16(first, chunks)
                 return
-            yield first.removeprefix(_BOM)
-            yield from chunks
+            first = first.removeprefix(_BOM)
+            as_json = foreign.as_json(first, chunks)
+            yield from chain((first,), chunks) if as_json is None else as_json
         except (EOFError, OSError, zlib.error) as error:
             self.problem = str(error) or type(error).__name__
 
@@ -164,17 +166,12 @@ def _unpacked(file: Readable) -> Iterator[bytes]:
     elif first.startswith(_ZSTD):
         yield from _unzstd(first, rest)
     else:
-        yield from _joined(first, rest)
-
-
-def _joined(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
-    yield first
-    yield from rest
+        yield from chain((first,), rest)
 
 
 def _from_utf16(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
     decoder = codecs.getincrementaldecoder("utf-16")("replace")
-    for chunk in _joined(first, rest):
+    for chunk in chain((first,), rest):
         yield decoder.decode(chunk).encode("utf-8", "replace")
     yield decoder.decode(b"", final=True).encode("utf-8", "replace")
 
@@ -182,7 +179,7 @@ def _from_utf16(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
 def _gunzip(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
     """Unpack gzip members one after the other; never more than a chunk at a time, however well it was packed."""
     member = zlib.decompressobj(wbits=31)
-    for piece in _joined(first, rest):
+    for piece in chain((first,), rest):
         data = piece
         while data:
             if member.eof:
@@ -204,7 +201,7 @@ def _unzstd(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
         raise MissingExtraError("zstandard", "zstd", "reading a .zst log") from missing
     frame = zstandard.ZstdDecompressor().decompressobj()
     fresh = True
-    for data in _joined(first, rest):
+    for data in chain((first,), rest):
         at = 0
         while at < len(data):
             if frame.eof:

@@ -231,6 +231,7 @@ def loose_call(
         is_error=is_error,
         error_type=span.error_type if is_error else None,
         parent=span.parent,
+        trace=span.trace,
     )
 
 

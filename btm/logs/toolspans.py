@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from btm.logs.conversation import NO_RESULT
-from btm.logs.loose import LooseCall
+from btm.logs.loose import Asked, LooseCall
+from btm.logs.modelcalls import events_of, messages_in
 from btm.logs.spans import Span, attributes_of, loose_call, span_of, spans_in
 from btm.logs.toolmessage import answer_in
 from btm.logs.values import parsed_json, printed_arguments
@@ -42,12 +43,18 @@ _KINDS = (
 _PREFIX = re.compile(r"(?:execute_tool|running tool:?|tool:)\s+")
 
 
-def parse(record: Any) -> Iterator[LooseCall]:
-    """Give the tool calls among the spans of a record."""
-    for span in spans_in(record):
-        attributes = attributes_of(span)
-        if _is_tool(attributes, span):
-            yield _call(span_of(span, attributes))
+_CONVERSATIONS = ("gen_ai.conversation.id", "session.id")
+
+
+def parse(record: Any) -> Iterator[LooseCall | Asked]:
+    """Give the tool calls and the model's calls among the spans of a record."""
+    for given in spans_in(record):
+        attributes = attributes_of(given)
+        if _is_tool(attributes, given):
+            yield _call(span_of(given, attributes), given)
+        elif messages := messages_in(attributes, given):
+            span = span_of(given, attributes)
+            yield Asked(span.trace, str(span.first(*_CONVERSATIONS) or ""), messages, span.start)
 
 
 def _is_tool(attributes: Mapping[str, Any], span: Mapping[str, Any]) -> bool:
@@ -60,15 +67,21 @@ def _is_tool(attributes: Mapping[str, Any], span: Mapping[str, Any]) -> bool:
     return any(str(kind).upper() == "TOOL" for kind in (*kinds, span.get("span_kind")))
 
 
-def _call(span: Span) -> LooseCall:
-    content, is_error, call_id = answer_in(span.first(*_RESULTS))
+def _call(span: Span, given: Mapping[str, Any]) -> LooseCall:
+    asked, answered = span.first(*_ARGUMENTS), span.first(*_RESULTS)
+    if asked is None and answered is None:
+        said = {message["role"]: message.get("content") for message in events_of(given)}
+        asked, answered = said.get("tool"), said.get("assistant")
+    content, is_error, call_id = answer_in(answered)
+    if span.first("gen_ai.tool.status") == "error":
+        is_error = True
     content = parsed_json(content) if "mlflow.spanOutputs" in span.attributes else content
     call = loose_call(
         span,
         tool=span.first(*_NAMES) or _PREFIX.sub("", span.name).strip(),
-        arguments=printed_arguments(span.first(*_ARGUMENTS)),
+        arguments=printed_arguments(asked),
         call_id=span.first(*_CALL_IDS) or call_id,
-        conversation=span.first("gen_ai.conversation.id", "session.id"),
+        conversation=span.first(*_CONVERSATIONS),
         result=NO_RESULT if content is None else content,
     )
     return call._replace(is_error=True) if is_error else call

@@ -147,11 +147,16 @@ def content_of(content: Any) -> Any:
         return content
     texts: list[str] = []
     for block in content:
-        text = block if isinstance(block, str) else block.get("text") if isinstance(block, dict) else None
+        text = block if isinstance(block, str) else _text_of(block) if isinstance(block, dict) else None
         if not isinstance(text, str):
             return content
         texts.append(text)
     return "\n".join(texts)
+
+
+def _text_of(block: dict[str, Any]) -> Any:
+    document = block.get("document")
+    return block.get("text", block.get("Text", document.get("data") if isinstance(document, dict) else None))
 
 
 def parsed_json(value: Any) -> Any:

@@ -28,30 +28,14 @@ ARGUMENTS = (
     "rawinput", "actioninput", "argumentsjson", "inputjson",
 )  # fmt: skip
 CALL_ID = ("toolcallid", "tooluseid", "callid", "toolid", "invocationid", "id")
-ANSWERS_ID = (
-    "toolcallid",
-    "tooluseid",
-    "callid",
-    "toolid",
-    "invocationid",
-    "parenttooluseid",
-    "actionid",
-    "id",
-)
+ANSWERS_ID = ("toolcallid", "tooluseid", "callid", "toolid", "invocationid", "parenttooluseid", "sourcecallid", "actionid",
+              "id")  # fmt: skip
 RESULT = (
-    "output", "result", "content", "response", "tooloutput", "toolresult", "observation", "results", "outputs",
+    "output", "result", "content", "response", "tooloutput", "toolresult", "toolreturn", "observation", "results", "outputs",
     "returnvalue", "aggregatedoutput", "value", "parts", "blocks", "body",
 )  # fmt: skip
-OWN_RESULT = (
-    "output",
-    "result",
-    "response",
-    "tooloutput",
-    "toolresult",
-    "outputs",
-    "returnvalue",
-    "aggregatedoutput",
-)
+OWN_RESULT = ("output", "result", "response", "tooloutput", "toolresult", "outputs", "returnvalue", "aggregatedoutput",
+              "observation")  # fmt: skip
 """Where a call holds its own answer: ``content`` beside arguments is the agent's."""
 
 KIND = (
@@ -61,32 +45,17 @@ SAID_ROLE = ("role", "from")
 ROLE = (*SAID_ROLE, "info", "source", "author", "sender", "speaker", "type", "kind", "event")
 WHEN = ("timestamp", "createdat", "time", "at", "created", "ts", "starttime", "startedat", "date")
 TEXT = ("text", "value", "content", "message", "markdown")
+TEXTS = ("content", "parts", "blocks", "items", "text", "value", "prompt", "query")
+"""Where a message keeps its words."""
+
 REASONING = ("thinking", "reasoning", "reasoningcontent", "thought", "thoughts", "analysis")
-CALLS = ("toolcalls", "toolrequests", "tooluses", "functioncalls", "functioncall", "invalidtoolcalls")
-CONTAINERS = (
-    *CALLS,
-    "content",
-    "parts",
-    "blocks",
-    "items",
-    "toolinvocations",
-    "toolresults",
-    "functionresponses",
-)
+CALLS = ("toolcalls", "toolrequests", "tooluses", "functioncalls", "functioncall", "invalidtoolcalls", "usedtools",
+         "agentthoughts")  # fmt: skip
+ANSWERS = ("toolresults", "functionresponses", "toolresponses", "tooluseresults", "observation")
+CONTAINERS = (*CALLS, "content", "parts", "blocks", "items", "toolinvocations", *ANSWERS)
 """Where a message keeps its parts, in the order in which they are to be read."""
 
-ENVELOPES = (
-    "message",
-    "payload",
-    "data",
-    "item",
-    "llmmessage",
-    "event",
-    "msg",
-    "update",
-    "body",
-    "messagedata",
-)
+ENVELOPES = ("message", "payload", "data", "item", "llmmessage", "event", "msg", "update", "body", "messagedata")
 """Under what a line of a transcript wraps its message."""
 
 PASSED_OVER = frozenset(("eventmsg", "toolcallsummarymessage", "compacted"))
@@ -164,7 +133,7 @@ def sense(word: str) -> Sense:
 
 
 _SPEAKERS = {
-    **dict.fromkeys(("assistant", "model", "ai", "gpt", "agent", "bot", "gemini", "aimessagechunk", "chatbot"), "assistant"),
+    **dict.fromkeys(("assistant", "model", "ai", "gpt", "agent", "bot", "gemini", "aimessagechunk", "chatbot", "api"), "assistant"),
     **dict.fromkeys(("response", "agentmessage"), "assistant"),
     **dict.fromkeys(("user", "human", "request"), "user"),
     **dict.fromkeys(("tool", "function", "toolresult", "observation", "toolresponse", "ipython"), "tool"),

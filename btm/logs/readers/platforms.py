@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from btm.logs import loose, n8n, platforms, toolspans
+from btm.logs import loose, n8n, platforms, spans, toolspans
 from btm.logs.conversation import Entry, Skipped
-from btm.logs.loose import LooseCall
+from btm.logs.loose import Loose
 from btm.logs.records import Log
 from btm.logs.sample import Sample
 from btm.logs.scanner import Path
@@ -19,8 +19,8 @@ class Platform(NamedTuple):
     NAME: str
     LOOKS_FOR: str
     signs: tuple[frozenset[str], ...]
-    parse: Callable[[Any], Iterator[LooseCall]] = platforms.parse
-    paths: tuple[Path, ...] = (("data",), ("observations",), ("spans",))
+    parse: Callable[[Any], Iterator[Loose]] = platforms.parse
+    paths: tuple[Path, ...] = (("data",), ("observations",), ("spans",), ("runs",), ("traces",))
 
     def matches(self, sample: Sample) -> bool:
         """Whether the log's beginning shows the format's signs."""
@@ -36,13 +36,31 @@ class Platform(NamedTuple):
         return loose.entries(log, self.NAME, self.parse, path)
 
 
+class Spans(Platform):
+    """Spans of OpenTelemetry's form, which is told from the first records themselves."""
+
+    def matches(self, sample: Sample) -> bool:
+        """Whether the log's first records are spans, with the row's signs if it has any."""
+        return spans.are_spans(sample) and (not self.signs or super().matches(sample))
+
+    def read(self, log: Log) -> Iterator[Entry | Skipped]:
+        """Read the traces as conversations."""
+        return loose.entries(log, self.NAME, self.parse, spans.path_of(log.sample))
+
+
 def _row(
-    name: str, looks_for: str, *signs: str, parse: Callable[[Any], Iterator[LooseCall]] = platforms.parse
+    name: str,
+    looks_for: str,
+    *signs: str,
+    parse: Callable[[Any], Iterator[Loose]] = platforms.parse,
+    kind: type[Platform] = Platform,
 ) -> Platform:
-    return Platform(name, looks_for, tuple(frozenset(some.split()) for some in signs), parse)
+    return kind(name, looks_for, tuple(frozenset(some.split()) for some in signs), parse)
 
 
 PLATFORMS = (
+    _row("langsmith", "runs with a `run_type` and a `trace_id`", "run_type trace_id", "run_type dotted_order",
+         "run_type parent_run_id", "run_type child_runs", "run_type session_id", "run_type inputs"),
     _row("langfuse", "observations of type `TOOL` with a `traceId`", "traceId type=TOOL", "parentObservationId",
          "parent_observation_id", "observations type=TOOL"),
     _row("openai_agents", "spans with `span_data` of type `function`", "object=trace.span", "span_data trace_id"),
@@ -55,5 +73,13 @@ PLATFORMS = (
          parse=toolspans.parse),
     _row("braintrust", "spans with `span_attributes` and a `root_span_id`", "span_attributes root_span_id"),
     _row("opik", "spans of type `tool` with a `trace_id` and `error_info`", "trace_id error_info"),
-    _row("n8n", "an execution with `resultData` and its `runData`", "runData", parse=n8n.parse),
+    _row("n8n", "an execution with `resultData` and its `runData`", "runData", "data workflowData", "executionId data",
+         "data workflowId finished", parse=n8n.parse),
+    _row("langchain_events", "events `on_tool_start` and `on_tool_end`", "event=on_tool_start", "event=on_tool_end",
+         "event=on_chain_start run_id", parse=platforms.events),
+    _row("openinference", "spans with the attribute `openinference.span.kind`, or a `span_kind` beside their context",
+         "openinference.span.kind", "key=openinference.span.kind", "openinference", "attributes.openinference.span.kind",
+         "span_kind", parse=toolspans.parse, kind=Spans),
+    _row("otel", "OpenTelemetry spans (`resourceSpans`, or records with a trace id and a span id)",
+         parse=toolspans.parse, kind=Spans),
 )  # fmt: skip

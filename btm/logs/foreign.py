@@ -1,0 +1,91 @@
+"""Logs that are no JSON, as the JSON lines that they stand for: tables (CSV) and Semantic Kernel's chat history in XML.
+
+Values in JSON in which texts stand once and are named by number (n8n's ``flatted``) are unfolded here as well.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any
+from xml.etree import ElementTree
+
+import orjson
+
+from btm.logs.values import parsed_json
+
+_HEADER = re.compile(
+    rb"\"?[\w. ]+\"?(?:,\"?[\w. ]+\"?)*,?\"?(?:trace_?id|inputs?|outputs?|request|response|messages)\"?[,\r\n]", re.IGNORECASE
+)
+_XML, _FLATTED = b"<chat_history", (b'[{"startData"', b'[{"resultData"', b'[{"version"')
+_LARGEST = 32 << 20
+_DEPTH = 60
+
+
+def as_json(first: bytes, rest: Iterable[bytes]) -> Iterator[bytes] | None:
+    """Return a log as lines of JSON if it begins as one that is none; None for any other."""
+    begins = first[:2_000].lstrip()
+    if begins.startswith(_XML):
+        return _history(b"".join((first, *rest)))
+    if begins.startswith(_FLATTED):
+        return (orjson.dumps(unfolded(line)) + b"\n" for line in _lines(first, rest))
+    return _rows(first, rest) if _HEADER.match(begins) else None
+
+
+def _rows(first: bytes, rest: Iterable[bytes]) -> Iterator[bytes]:
+    csv.field_size_limit(min(_LARGEST, sys.maxsize))
+    for row in csv.DictReader(_lines(first, rest)):
+        yield orjson.dumps({key: parsed_json(value) for key, value in row.items() if key and value}) + b"\n"
+
+
+def _lines(first: bytes, rest: Iterable[bytes]) -> Iterator[str]:
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    begun = ""
+    for chunk in chain((first,), rest):
+        *whole, begun = (begun + decoder.decode(chunk)).split("\n")
+        yield from (f"{line}\n" for line in whole)
+    if begun:
+        yield begun
+
+
+def _history(document: bytes) -> Iterator[bytes]:
+    if b"<!" in document[: _LARGEST]:
+        raise EOFError("an XML document with declarations, which a chat history does not have")
+    try:
+        root = ElementTree.fromstring(document)  # noqa: S314 - without declarations there are no entities to expand
+    except ElementTree.ParseError as error:
+        raise EOFError(f"broken XML: {error}") from error
+    messages = [
+        {"role": message.get("role"), "items": [_item(item) for item in message] or [{"type": "text", "text": message.text}]}
+        for message in root.iter("message")
+    ]
+    yield orjson.dumps({"messages": messages}) + b"\n"
+
+
+def _item(item: ElementTree.Element) -> dict[str, Any]:
+    text = item.text or ""
+    about = {"type": item.tag, **item.attrib}
+    if item.tag == "function_call":
+        return {**about, "arguments": text}
+    return {**about, "result" if item.tag == "function_result" else "text": text}
+
+
+def unfolded(value: Any) -> Any:
+    """Return what a list of n8n's says, in which each object and text stands once and is named by its place."""
+    table = parsed_json(value)
+    if not (isinstance(table, list) and table and isinstance(table[0], dict)):
+        return value
+
+    def at(named: Any, depth: int) -> Any:
+        if not (isinstance(named, str) and named.isdecimal() and int(named) < len(table)) or depth > _DEPTH:
+            return named
+        held = table[int(named)]
+        if isinstance(held, dict):
+            return {key: at(inner, depth + 1) for key, inner in held.items()}
+        return [at(inner, depth + 1) for inner in held] if isinstance(held, list) else held
+
+    return at("0", 0)
