@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import Any
 
-from btm.logs import dialects
+from btm.logs import dialects, wire
 from btm.logs.conversation import Conversation, Passed, Skipped
-from btm.logs.finding import Found, conversations_in
+from btm.logs.finding import Found, are_updates, conversations_in, updates_in
 from btm.logs.layout import SHARED_IDS, layout_of
 from btm.logs.parts import is_message, read_message, unwrapped
 from btm.logs.records import DIGITS, Log, Record, digest_of
-from btm.logs.sample import Sample
+from btm.logs.sample import Sample, Shape
 from btm.logs.scanner import Path
 from btm.logs.turns import Turns
 from btm.logs.values import arguments_of, time_of
@@ -54,6 +54,8 @@ def conversations(log: Log, name: str, path: Path = ()) -> Iterator[Conversation
 
 def records_apart(sample: Sample) -> Path | None:
     """Return where the records lie that are a conversation each; None for a log whose records are messages."""
+    if sample.shape is not Shape.OBJECT and are_updates(sample.records):
+        return None
     for record in sample.records:
         if is_message(record):
             return None
@@ -66,7 +68,11 @@ def conversations_of(record: Record, name: str) -> Iterator[Conversation]:
     """Read the conversations of a record, of which most hold one. Raises ``MALFORMED`` when it holds none."""
     value, raw, _, place = record
     digest = digest_of(raw)
-    if type(value) is dict and (messages := layout_of(value).plain_in(value)) is not None:
+    if (
+        type(value) is dict
+        and (messages := layout_of(value).plain_in(value)) is not None
+        and (not messages or (type(messages[0]) is dict and _AS_THEY_ARE.isdisjoint(messages[0])))
+    ):
         yield _conversation(Found(value, messages), digest, place, name)
         return
     if not value and type(value) is list:
@@ -78,6 +84,11 @@ def conversations_of(record: Record, name: str) -> Iterator[Conversation]:
     for index, found in enumerate(several):
         own = digest if len(several) == 1 else digest_of(f"{digest}/{index}".encode())
         yield _conversation(found, own, place, name)
+
+
+_AS_THEY_ARE = frozenset(
+    ("created_at", "call_id", "user")
+)  # with one of these a list may be newest first, or of pairs
 
 
 def _conversation(found: Found, digest: str, place: str, name: str) -> Conversation:
@@ -105,8 +116,7 @@ def _message_a_record(log: Log, name: str) -> Iterator[Conversation | Skipped | 
 
     Calls and answers are held until the end of the log, the other messages are not.
     """
-    # The third is a hash object; the library has no public name for its type.
-    begun: dict[str, tuple[str, Turns, Any, float | None]] = {}
+    begun: dict[str, _Begun] = {}
     told: set[str] = set()  # records by their own ids: a resumed session repeats those that went before
     passed: Counter[str] = Counter()
     session = ""
@@ -118,7 +128,8 @@ def _message_a_record(log: Log, name: str) -> Iterator[Conversation | Skipped | 
         try:
             if not isinstance(value, dict):
                 raise ValueError(f"expected an object, found {type(value).__name__}")  # noqa: TRY004 - it is MALFORMED
-            if not is_message(value):
+            messages = updates_in(value) or ([value] if is_message(value) else [])
+            if not messages:
                 session = session or _session_of(value)
                 passed[_described(value)] += 1
                 continue
@@ -127,24 +138,45 @@ def _message_a_record(log: Log, name: str) -> Iterator[Conversation | Skipped | 
                 if f"{own} {line}" in told:
                     continue
                 told.add(f"{own} {line}")
+            if wire.begins(value) and own in begun and begun[own].turns.settled():
+                yield from begun.pop(own).conversation(name, session)
             if own not in begun:
-                start = layout_of(value).start_in(value)
-                begun[own] = (record.place, Turns(own, start, own or log.name), sha256(), start)
-            _, turns, content, _ = begun[own]
-            content.update(record.raw + b"\n")
-            read_messages(turns, [value])
+                begun[own] = _Begun(own, record.place, layout_of(value).start_in(value), own or log.name)
+            begun[own].content.update(record.raw + b"\n")
+            read_messages(begun[own].turns, messages)
         except MALFORMED as error:
             yield Skipped(log.name, record.line, f"not a message: {reason(error)}")
-    for own, (place, turns, content, start) in begun.items():
-        digest = content.hexdigest()[:DIGITS]
-        conversation_id = own or session or digest
-        batches = turns.batches(conversation_id)
-        if batches or not own.endswith(_SIDE):
-            yield Conversation(
-                conversation_id, place, batches, None, start, digest, name, turns.task, turns.orphans
-            )
+    for one in begun.values():
+        yield from one.conversation(name, session)
     for what, count in passed.items():
         yield Passed(log.name, what, count)
+
+
+class _Begun:
+    """A conversation whose messages are coming by."""
+
+    def __init__(self, own: str, place: str, start: float | None, prefix: str) -> None:
+        self.own, self.place, self.start = own, place, start
+        self.turns = Turns(own, start, prefix)
+        self.content = sha256()
+
+    def conversation(self, name: str, session: str) -> Iterator[Conversation]:
+        """Give the conversation; none for a subagent's that holds no calls."""
+        turns, digest = self.turns, self.content.hexdigest()[:DIGITS]
+        conversation_id = self.own or session or digest
+        batches = turns.batches(conversation_id)
+        if batches or not self.own.endswith(_SIDE):
+            yield Conversation(
+                conversation_id,
+                self.place,
+                batches,
+                None,
+                self.start,
+                digest,
+                name,
+                turns.task,
+                turns.orphans,
+            )
 
 
 _SIDE = "/side"

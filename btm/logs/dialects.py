@@ -32,7 +32,7 @@ _PARAMETER = re.compile(r"<parameter(?:=| name=)\"?([\w.-]+)\"?>\n?(.*?)\n?</par
 _ELEMENT = re.compile(r"<([a-z][a-z_]+)>\s*((?:<([a-z_]+)>.*?</\3>\s*)+)</\1>", re.DOTALL)
 _CHILD = re.compile(r"<([a-z_]+)>(.*?)</\1>", re.DOTALL)
 _REACT = re.compile(
-    r"^Action:\s*([^\n(]+?)\s*\n+Action Input:\s*(.*?)(?=\n+(?:Observation|Thought|Final Answer)\s*:|\Z)",
+    r"^Action:\s*([^\n(\[\]<>]+?)\s*\n+Action Input:\s*(.*?)(?=\n+(?:Observation|Thought|Final Answer)\s*:|\Z)",
     re.DOTALL | re.MULTILINE,
 )
 _OBSERVED = re.compile(

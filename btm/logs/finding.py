@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from btm.logs.layout import LISTS
+from btm.logs.layout import AROUND, LISTS
 from btm.logs.parts import is_message, who_says
 from btm.logs.values import parsed_json, time_of
 from btm.logs.words import plain
@@ -42,6 +42,7 @@ _RESPONSES = (
     "result",
 )
 _ONE_OF = frozenset(("choices", "candidates", "generations"))  # alternatives, of which the first was taken
+_NODES = 8
 _NO_MESSAGES = frozenset(("tools", "functions", "tooldefinitions", "availabletools"))
 
 
@@ -59,14 +60,7 @@ def conversations_in(value: Any, owner: Mapping[str, Any] | None = None, depth: 
     if depth > _DEPTH:
         return
     if isinstance(value, list):
-        if value and len(_unfolded(value[0])) != 1 or (value and _unfolded(value[0])[0] is not value[0]):
-            value = [message for item in value for message in _unfolded(item)]
-        if _are_messages(value):
-            yield Found(owner, _oldest_first(value))
-            return
-        for item in value:
-            if isinstance(item, dict | list):
-                yield from conversations_in(item, owner, depth + 1)
+        yield from _in_list(value, owner, depth)
         return
     if not isinstance(value, dict):
         return
@@ -88,6 +82,17 @@ def conversations_in(value: Any, owner: Mapping[str, Any] | None = None, depth: 
             yield from conversations_in(inner, around, depth + 1)
 
 
+def _in_list(value: list[Any], owner: Mapping[str, Any], depth: int) -> Iterator[Found]:
+    if value and [*map(id, _unfolded(value[0]))] != [id(value[0])]:
+        value = [message for item in value for message in _unfolded(item)]
+    if _are_messages(value):
+        yield Found(owner, _oldest_first(value))
+        return
+    for item in value:
+        if isinstance(item, dict | list):
+            yield from conversations_in(item, owner, depth + 1)
+
+
 def _unfolded(item: Any) -> list[Any]:
     """Return the messages that a pair is: of an action and its observation, of what the user and the assistant said."""
     if isinstance(item, list) and len(item) == 2 and isinstance(item[0], dict):
@@ -95,16 +100,45 @@ def _unfolded(item: Any) -> list[Any]:
             return [{"action": item[0], "observation": item[1]}]  # LangChain's intermediate steps
         if "action" in item[0] and isinstance(item[1], dict) and "observation" in item[1]:
             return item  # OpenHands'
-    if isinstance(item, dict) and isinstance(item.get("assistant"), dict) and isinstance(item.get("user"), dict):
+    if (
+        isinstance(item, dict)
+        and isinstance(item.get("assistant"), dict)
+        and isinstance(item.get("user"), dict)
+    ):
         said = item["user"].get("content")  # Amazon Q's
         sides = (("user", said if isinstance(said, dict) else item["user"]), ("assistant", item["assistant"]))
-        return [{"role": who, **inner} for who, side in sides for inner in side.values() if isinstance(inner, dict)]
+        return [
+            {"role": who, **inner}
+            for who, side in sides
+            for inner in side.values()
+            if isinstance(inner, dict)
+        ]
     return [item]
+
+
+def updates_in(record: Mapping[str, Any]) -> list[Any]:
+    """Return the messages that a step of a graph added, as LangGraph streams it: under the names of nodes."""
+    added: list[Any] = []
+    if not record or len(record) > _NODES or any(name in record for name in AROUND):
+        return added
+    for update in record.values():
+        if not isinstance(update, dict) or not ("messages" in update or not update):
+            return []
+        messages = update.get("messages") or []
+        added += messages if isinstance(messages, list) else [messages]
+    return added if all(map(is_message, added)) else []
+
+
+def are_updates(records: tuple[Any, ...]) -> bool:
+    """Whether a log's first records are steps of a graph, of more than one node."""
+    several = len({tuple(record) for record in records if isinstance(record, dict)}) > 1
+    return several and all(isinstance(record, dict) and updates_in(record) for record in records)
 
 
 def _steps_in(trajectory: Mapping[str, Any]) -> list[Any]:
     """Return the steps of a trajectory whose keys are numbered, as DSPy's are."""
-    numbers = range(sum(key.startswith("tool_name_") for key in trajectory))
+    made = sum(key.startswith("tool_name_") for key in trajectory)
+    numbers = [n for n in range(made) if trajectory.get(f"tool_name_{n}") != "finish"]
     names = {"log": "thought", "tool": "tool_name", "tool_input": "tool_args"}
     return [
         {"action": {key: trajectory.get(f"{name}_{n}") for key, name in names.items()},

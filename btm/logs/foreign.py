@@ -19,7 +19,8 @@ import orjson
 from btm.logs.values import parsed_json
 
 _HEADER = re.compile(
-    rb"\"?[\w. ]+\"?(?:,\"?[\w. ]+\"?)*,?\"?(?:trace_?id|inputs?|outputs?|request|response|messages)\"?[,\r\n]", re.IGNORECASE
+    rb"\"?[\w. ]+\"?(?:,\"?[\w. ]+\"?)*,?\"?(?:trace_?id|inputs?|outputs?|request|response|messages)\"?[,\r\n]",
+    re.IGNORECASE,
 )
 _XML, _FLATTED = b"<chat_history", (b'[{"startData"', b'[{"resultData"', b'[{"version"')
 _LARGEST = 32 << 20
@@ -53,14 +54,17 @@ def _lines(first: bytes, rest: Iterable[bytes]) -> Iterator[str]:
 
 
 def _history(document: bytes) -> Iterator[bytes]:
-    if b"<!" in document[: _LARGEST]:
+    if b"<!" in document[:_LARGEST]:
         raise EOFError("an XML document with declarations, which a chat history does not have")
     try:
         root = ElementTree.fromstring(document)  # noqa: S314 - without declarations there are no entities to expand
     except ElementTree.ParseError as error:
         raise EOFError(f"broken XML: {error}") from error
     messages = [
-        {"role": message.get("role"), "items": [_item(item) for item in message] or [{"type": "text", "text": message.text}]}
+        {
+            "role": message.get("role"),
+            "items": [_item(item) for item in message] or [{"type": "text", "text": message.text}],
+        }
         for message in root.iter("message")
     ]
     yield orjson.dumps({"messages": messages}) + b"\n"

@@ -35,10 +35,17 @@ _DUMP = orjson.OPT_NON_STR_KEYS
 
 def are_snapshots(sample: Sample) -> bool:
     """Whether a log's first records are requests with their responses, or states of a conversation."""
+    before: list[Any] = []
     for record in sample.records:
+        if is_message(record):
+            return False
         for found in conversations_in(record):
             if found.exchange or "checkpoint" in found.owner or "checkpoint_id" in found.owner:
                 return True
+            shorter, longer = sorted((before, found.messages), key=len)
+            if shorter and len(shorter) < len(longer) and longer[: len(shorter)] == shorter:
+                return True  # it is told again after it went on
+            before = found.messages
     return False
 
 
@@ -200,7 +207,9 @@ def joined(entries: list[list[Any]], name: str) -> Iterator[Conversation]:
         known.update(beginnings)
         kept.append((place, turns, entry, session))
     names: set[str] = set()
-    for _, turns, (_, place, _, _, _, _, start, reward, _, _), session in sorted(kept, key=lambda one: one[0]):
+    for _, turns, (_, place, _, _, _, _, start, reward, _, _), session in sorted(
+        kept, key=lambda one: one[0]
+    ):
         digest = digest_of(orjson.dumps([name, turns.trail], option=_DUMP, default=str))
         conversation_id = session if session and session not in names else digest
         names.add(conversation_id)

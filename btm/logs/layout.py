@@ -33,7 +33,7 @@ _OTHER_IDS = ("id", "uuid", "task_id")
 _TASKS = ("task_id", "taskId", "instance_id", "question_id", "example_id", "sample_id")
 _STARTS = ("start_time", "started_at", "created_at", "timestamp", "created")
 _REWARDS = ("reward", "reward_info", "score")
-_AROUND = ("choices", "output", "outputs", "input", "inputs", "request", "response", "body", "candidates")
+AROUND = ("choices", "output", "outputs", "input", "inputs", "request", "response", "body", "candidates")
 _UNIQUE = 20  # an id of this length is a UUID or the like; a shorter one may come up in another file again
 _USUAL = 64  # records with more keys than this are not worth remembering
 
@@ -108,6 +108,6 @@ def _layout(keys: tuple[str, ...]) -> Layout:
         those(_OTHER_IDS),
         those(_STARTS),
         those(_REWARDS),
-        bool(those(_AROUND)),
+        bool(those(AROUND)),
         those(_TASKS),
     )

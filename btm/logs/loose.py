@@ -134,9 +134,11 @@ class Gathering:
         for key, records in self._groups:
             name, _, conversation = key.partition(" ")
             if conversation.startswith(_AGAIN):
-                records = [r for r in records if self._told.isdisjoint(orjson.loads(r)[-1])]
-            if records:
-                yield Gathered(name, conversation, tuple(records))
+                kept = tuple(r for r in records if self._told.isdisjoint(orjson.loads(r)[-1]))
+            else:
+                kept = tuple(records)
+            if kept:
+                yield Gathered(name, conversation, kept)
 
 
 def put_in_order(
@@ -164,12 +166,12 @@ def put_in_order(
 def _entries(record: Record, name: str, parse: Callable[[Any], Iterable[Loose]]) -> Iterator[Entry]:
     digest = ""
     for loose in parse(record.value):
+        if isinstance(loose, Asked):
+            yield from snapshot(loose.messages, record.place, name, loose.trace, loose.session, loose.start)
+            continue
         if type(loose) is LooseCall and not (isinstance(loose.tool, str) and loose.tool):
             raise ValueError("a call without the name of its tool")
         digest = digest or digest_of(record.raw)
-        if type(loose) is Asked:
-            yield from snapshot(loose.messages, record.place, name, loose.trace, loose.session, loose.start)
-            continue
         said = [_KINDS.index(type(loose)), record.place, digest, tuple(loose)]
         traces = (loose.conversation, loose.trace) if type(loose) is LooseCall else ()
         yield Entry(name, loose.conversation, orjson.dumps(said, option=_DUMP, default=str), traces)
@@ -197,7 +199,9 @@ def _in_order(calls: Iterable[LooseCall]) -> list[LooseCall]:
     unique: dict[str, LooseCall] = {}
     for call in calls:
         name = call.own_id or f"{len(unique)}"
-        if name not in unique or (call.has_result and not unique[name].has_result):  # it was told when it began, too
+        if name not in unique or (
+            call.has_result and not unique[name].has_result
+        ):  # it was told when it began, too
             unique[name] = call._replace(start=unique[name].start or call.start) if name in unique else call
     around: Mapping[str, LooseCall] = unique
 

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from btm.logs.finding import both_sides
-from btm.logs.spans import attributes_of
+from btm.logs.loose import Asked
+from btm.logs.spans import attributes_of, spans_in, typed
 from btm.logs.values import parsed_json
 
 _SIDES = (
@@ -67,14 +68,29 @@ def events_of(span: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Give the messages that a span's events are, by OpenTelemetry's convention."""
     events = span.get("events")
     for event in events if isinstance(events, list) else ():
-        kind = str(event.get("name") or "") if isinstance(event, dict) else ""
-        if not kind.startswith("gen_ai."):
-            continue
-        said = {key: parsed_json(value) for key, value in attributes_of(event).items()}
-        if kind == "gen_ai.choice":
-            message = said.get("message")
-            yield {"role": "assistant", **(message if isinstance(message, dict) else {"content": message})}
-        elif kind.endswith(".message"):
-            who = kind.split(".")[1]
-            # The answer's id stands there as its own.
-            yield {"role": who, **said, **({"tool_call_id": said.get("id")} if who == "tool" else {})}
+        if isinstance(event, dict):
+            yield from _event(str(event.get("name") or ""), attributes_of(event))
+
+
+def _event(kind: str, given: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    said = {key: parsed_json(value) for key, value in given.items()}
+    if kind == "gen_ai.choice":
+        message = said.get("message")
+        yield {"role": "assistant", **(message if isinstance(message, dict) else {"content": message})}
+    elif kind.startswith("gen_ai.") and kind.endswith(".message"):
+        who = kind.split(".")[1]
+        # The answer's id stands there as its own.
+        yield {"role": who, **said, **({"tool_call_id": said.get("id")} if who == "tool" else {})}
+
+
+def logged(record: Any) -> Iterator[Asked]:
+    """Give the model calls of an export of OpenTelemetry's log records, in which a call's messages share a span."""
+    spans: dict[tuple[str, str], list[Any]] = {}
+    for found in spans_in(record, is_one=lambda inner: "body" in inner and "traceId" in inner):
+        attributes, body = attributes_of(found), typed(found["body"])
+        kind = str(found.get("eventName") or attributes.get("event.name") or "")
+        messages = spans.setdefault((found["traceId"], str(found.get("spanId"))), [])
+        messages += _event(kind, {**attributes, **(body if isinstance(body, dict) else {"content": body})})
+    for (trace, _), messages in spans.items():
+        if messages:
+            yield Asked(trace, "", messages)

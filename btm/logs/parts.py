@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from btm.logs import dialects, steps, wire
+from btm.logs import dialects, steps, streams, wire
 from btm.logs.answers import answer_of, failed
 from btm.logs.conversation import NO_RESULT
 from btm.logs.turns import Turns
@@ -39,7 +39,15 @@ from btm.logs.words import (
 
 _DEPTH = 6
 _FINAL = frozenset(("final_answer",))  # the framework's way to end, and no tool
-_INSIDE = ("function", "custom", "state", "toolcall", "invocation", "action")  # where a call keeps its fields
+_INSIDE = (
+    "function",
+    "custom",
+    "state",
+    "toolcall",
+    "invocation",
+    "action",
+    "call",
+)  # where a call keeps its fields
 
 
 def kind_of(found: Mapping[str, Any]) -> str:
@@ -72,7 +80,12 @@ def is_message(value: Any) -> bool:
         return False
     message, _ = unwrapped(value)
     found = fields(message)
-    if wire.is_wire(found) or steps.is_step(found) or _shape_of(found)[0] is not Sense.NOTHING:
+    if (
+        wire.is_wire(found)
+        or steps.is_step(found)
+        or streams.is_streamed(found)
+        or _shape_of(found)[0] is not Sense.NOTHING
+    ):
         return True
     if kind_of(found) and said(found):
         return True
@@ -90,7 +103,7 @@ def unwrapped(message: Any) -> tuple[Any, float | None]:
         if "lc" in found and isinstance(path := found.get("id"), list) and path:
             kwargs = found.get("kwargs")
             return {"role": str(path[-1]), **(kwargs if isinstance(kwargs, dict) else {})}, at
-        if steps.is_step(found):
+        if steps.is_step(found) or streams.is_streamed(found):
             break
         inner = next((v for name in ENVELOPES if isinstance(v := _plain(found.get(name)), dict) and v), None)
         if type(said_in := found.get("content")) is dict and "parts" in said_in:  # Google's
@@ -158,7 +171,7 @@ def _names(found: Mapping[str, Any]) -> bool:
     return first(found, (*NAME, *ANSWERS_ID)) is not None
 
 
-def _asks(found: Mapping[str, Any]) -> bool:
+def _asks(found: dict[str, Any]) -> bool:
     """Whether these fields are of a call: arguments, or a name without a description."""
     if _holds(found, ARGUMENTS) or "command" in found:
         return True
@@ -172,7 +185,9 @@ def _opened(found: dict[str, Any]) -> dict[str, Any]:
     """Return a call's fields together with those that lie inside of it."""
     for inside in _INSIDE:
         if isinstance(inner := found.get(inside), dict):
-            if type(value := inner.get("value")) is dict and "name" in value:  # Goose's {"status", "value": {"name"}}
+            if (
+                type(value := inner.get("value")) is dict and "name" in value
+            ):  # Goose's {"status", "value": {"name"}}
                 inner = value
             found = {**found, **{key: value for key, value in fields(inner).items() if value is not None}}
             del found[inside]
@@ -188,6 +203,9 @@ def read_message(turns: Turns, given: Any) -> None:
         return
     if steps.is_step(found):
         steps.read(turns, found, at)
+        return
+    if streams.is_streamed(found):
+        streams.read(turns, found, at)
         return
     role = role_of(found, SAID_ROLE)
     if any(type(w := found.get(name)) is str and plain(w) in PASSED_OVER for name in KIND):
@@ -283,7 +301,7 @@ def _read_piece(
             return False
         _call(turns, found, "tool", at)
         return True
-    if means is Sense.ANSWER and _names(found):
+    if means is Sense.ANSWER and _names(found := _opened(found)):
         _answer(turns, found)
         return True
     inside = depth < _DEPTH and type(found.get("text")) is not str
@@ -322,14 +340,19 @@ def _call(turns: Turns, found: dict[str, Any], word: str, at: float | None) -> N
         return
     if name is None:
         raise KeyError("name")
+    given = arguments_of(arguments)
+    if given.keys() == {name} and isinstance(given[name], dict):  # Dify's
+        given = given[name]
     slot = turns.call(
         name,
-        arguments_of(arguments),
+        given,
         first(found, CALL_ID),
         time_of(first(found, WHEN)) if at is None else at,
     )
     if first(found, OWN_RESULT) is not None or failed(found)[0]:
         value, is_error, error_type = answer_of(found, OWN_RESULT)
+        if "toolinput" in found and isinstance(said := parsed_json(value), dict) and said.keys() == {name}:
+            value = said[name]
         if value is not NO_RESULT or is_error is not None:
             turns.result(slot[0].call_id, value, is_error, error_type)
 

@@ -18,8 +18,9 @@ from btm.logs.values import is_control_flow, number_of, parsed_json, printed_arg
 from btm.logs.words import first, plain
 
 _KIND = (
-    "runtype", "spandatatype", "spanattributestype", "metaspankind", "metakind", "attributesspankind", "attributesmetaspankind",
-    "attributeskind", "attributesweavekind", "observationtype", "spankind", "spantype", "type", "kind",
+    "runtype", "spandatatype", "spanattributestype", "metaspankind", "metakind", "attributesspankind",
+    "attributesmetaspankind", "attributeskind", "attributesweavekind", "observationtype", "spankind", "spantype",
+    "type", "kind",
 )  # fmt: skip
 _TOOLS = frozenset(("tool", "function", "executetool", "toolcall", "mcptool"))
 _NAME = ("spandataname", "spanattributesname", "toolname", "attributesname", "name", "opname", "displayname")
@@ -29,9 +30,10 @@ _OUTPUT = ("spandataoutput", "metaoutputvalue", "metaoutput", "attributesoutputv
            "outputvalue", "outputs", "output", "attributesoutput")  # fmt: skip
 _TRACE = ("traceid", "attributestraceid", "rootspanid")
 _OWN = ("spanid", "attributesspanid", "id", "observationid")
-_PARENT = ("parentobservationid", "parentid", "attributesparentid", "parentspanid", "spanparents", "parentrunid")
-_START = ("startns", "attributesstartns", "attributesstartms", "starttime", "startedat", "metricsstart", "start", "createdat",
-          "timestamp")  # fmt: skip
+_PARENT = ("parentobservationid", "parentid", "attributesparentid", "parentspanid", "spanparents",
+           "parentrunid")  # fmt: skip
+_START = ("startns", "attributesstartns", "attributesstartms", "starttime", "startedat", "metricsstart", "start",
+          "createdat", "timestamp")  # fmt: skip
 _SESSION = ("sessionid", "threadid", "conversationid", "attributessessionid")
 _END = ("endtime", "endedat", "metricsend", "end")
 _ERROR = ("error", "metaerrormessage", "metaerror", "attributeserror", "attributeserrormessage", "exception", "errorinfo",
@@ -68,7 +70,9 @@ def _calls(record: Any, trace: str, depth: int) -> Iterator[LooseCall | Asked]:
     else:
         trace = own or trace if own or kind is not None else str(flat.get("id") or trace)
         if trace and (messages := both_sides(first(flat, _INPUT), first(flat, _OUTPUT))):
-            session = "" if "runtype" in flat else str(first(flat, _SESSION) or "")  # LangSmith's is the project's
+            session = (
+                "" if "runtype" in flat else str(first(flat, _SESSION) or "")
+            )  # LangSmith's is the project's
             yield Asked(trace, session, messages, time_of(first(flat, _START)))
     for key in _CHILDREN:
         if isinstance(inner := parsed_json(record.get(key)), list | dict) and depth < _DEPTH:
@@ -160,7 +164,11 @@ def _arguments(given: Any) -> Any:
     """Return a call's arguments out of what some platforms put around them."""
     if isinstance(given, dict) and len(given) == 1 and (name := next(iter(given))) in ("value", "input"):
         inner = given[name]
-        return inner if name == "value" or isinstance(inner, dict) or str(inner).lstrip().startswith("{") else given
+        return (
+            inner
+            if name == "value" or isinstance(inner, dict) or str(inner).lstrip().startswith("{")
+            else given
+        )
     return given
 
 

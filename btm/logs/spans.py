@@ -7,7 +7,7 @@ https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import orjson
@@ -18,9 +18,9 @@ from btm.logs.sample import Sample
 from btm.logs.scanner import Path
 from btm.logs.values import is_control_flow, parsed_json, time_of
 
-_RESOURCES = ("resourceSpans", "resource_spans")
-_SCOPES = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")
-_LISTS = ("data", "spans", "traces", "trace", "batches", "result", "rows")
+_RESOURCES = ("resourceSpans", "resource_spans", "resourceLogs")
+_SCOPES = ("scopeSpans", "scope_spans", "scopeLogs", "instrumentationLibrarySpans")
+_LISTS = ("data", "spans", "traces", "trace", "batches", "result", "rows", "logRecords")
 _MAX_DEPTH = 8
 _FAILED = frozenset({"ERROR", "STATUS_CODE_ERROR", "2"})
 
@@ -55,18 +55,23 @@ def path_of(sample: Sample) -> Path:
     return next(((key,) for key in ("data", "spans", "traces") if key in sample.keys and key in _LISTS), ())
 
 
-def spans_in(record: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
-    """Give the spans of a record: itself, or all those of an export, a trace or a page of them."""
+def spans_in(
+    record: Any, depth: int = 0, is_one: Callable[[Mapping[str, Any]], bool] | None = None
+) -> Iterator[Mapping[str, Any]]:
+    """Give the spans of a record: itself, or all those of an export, a trace or a page of them.
+
+    ``is_one`` tells what is looked for, if not spans.
+    """
     if isinstance(record, list):
         for item in record:
-            yield from spans_in(item, depth + 1)
+            yield from spans_in(item, depth + 1, is_one)
     elif isinstance(record, dict) and depth < _MAX_DEPTH:
-        if _looks_like_span(record):
+        if (is_one or _looks_like_span)(record):
             yield _as_otel(record)
             return
         for key in (*_RESOURCES, *_SCOPES, *_LISTS):
             if isinstance(inner := record.get(key), list | dict):
-                yield from spans_in(inner, depth + 1)
+                yield from spans_in(inner, depth + 1, is_one)
     elif depth == 0:
         raise ValueError(f"expected an object, found {type(record).__name__}")
 
@@ -137,7 +142,7 @@ def attributes_of(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return a span's attributes by their dotted names."""
     given = parsed_json(record.get("attributes"))
     if isinstance(given, list):
-        return {pair["key"]: _typed(pair.get("value"), 0) for pair in given}
+        return {pair["key"]: typed(pair.get("value"), 0) for pair in given}
     if isinstance(given, dict):
         if any(name.startswith("mlflow.") for name in given):  # whose values are JSON texts
             return {name: _unquoted(value) for name, value in given.items()}
@@ -162,7 +167,7 @@ def _flat(value: Mapping[str, Any], prefix: str, depth: int) -> Iterator[tuple[s
             yield from _flat(item, f"{prefix}{key}.", depth + 1)
 
 
-def _typed(value: Any, depth: int) -> Any:
+def typed(value: Any, depth: int = 0) -> Any:
     """Return the value of an OTLP AnyValue."""
     if not isinstance(value, dict) or depth > _MAX_DEPTH:
         return value
@@ -170,9 +175,9 @@ def _typed(value: Any, depth: int) -> Any:
         if kind in ("intValue", "int_value"):
             return int(held)
         if kind in ("arrayValue", "array_value"):
-            return [_typed(item, depth + 1) for item in held.get("values") or ()]
+            return [typed(item, depth + 1) for item in held.get("values") or ()]
         if kind in ("kvlistValue", "kvlist_value"):
-            return {pair["key"]: _typed(pair.get("value"), depth + 1) for pair in held.get("values") or ()}
+            return {pair["key"]: typed(pair.get("value"), depth + 1) for pair in held.get("values") or ()}
         return held
     return None
 

@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from btm.logs.conversation import NO_RESULT, Batch, RecordedCall
+from btm.logs.values import arguments_of
 from btm.model import Effect, Outcome, ToolCall
 
 _READ = Effect.READ  # what a tool does is not in these logs: the fit asks the map
@@ -64,7 +65,7 @@ class Turns:
 
     __slots__ = (
         "_asked", "_at", "_batches", "_beside", "_by_id", "_conversation", "_count", "_heard", "_key", "_open", "_prefix",
-        "_thought", "orphans", "task", "waiting",
+        "_streams", "_thought", "orphans", "task", "waiting",
     )  # fmt: skip
 
     def __init__(self, conversation: str, started_at: float | None = None, prefix: str = "") -> None:
@@ -80,6 +81,7 @@ class Turns:
         self._thought: str | None = None
         self._heard: list[list[Any]] = []  # the calls whose answers the assistant has not spoken after
         self._key: object = None
+        self._streams: dict[object, list[Any]] = {}
         self.task = ""
         self.waiting = False
         """Whether calls in the text of messages wait for answers in the text of messages."""
@@ -153,8 +155,26 @@ class Turns:
     def _again(self, call_id: str, tool: str, arguments: dict[str, Any]) -> list[Any] | None:
         """Return the call with this id if this is the same one, told twice (as asked for, and as it began)."""
         slot = self._by_id[call_id]
-        told = slot[_CALL].tool == tool and (slot[_CALL].arguments == arguments or not arguments)
-        return slot if told and call_id and slot[_RESULT] is NO_RESULT else None
+        call = slot[_CALL]
+        told = call.tool == tool and (call.arguments == arguments or not arguments or not call.arguments)
+        if not (told and call_id and slot[_RESULT] is NO_RESULT):
+            return None
+        if arguments and not call.arguments:  # it was told when it began, before its arguments had come
+            slot[_CALL] = replace(call, arguments=arguments)
+        return slot
+
+    def streamed(self, key: object, call_id: object, tool: str, at: float | None = None) -> None:
+        """Add a call whose arguments follow in pieces, which name it by ``key``."""
+        slot = self.call(tool, {}, call_id, at)
+        self._streams[key] = [slot, ""]
+
+    def streams(self, key: object, text: object) -> None:
+        """Add a piece of the text of a call's arguments; one for no call is passed over."""
+        if (stream := self._streams.get(key)) is not None and isinstance(text, str):
+            stream[1] += text
+            slot = stream[0]
+            if text.rstrip().endswith("}"):  # it may be the last one
+                slot[_CALL] = replace(slot[_CALL], arguments=arguments_of(stream[1]))
 
     def result(
         self,
@@ -180,6 +200,12 @@ class Turns:
         slot[_IS_ERROR] = is_error
         slot[_ERROR_TYPE] = error_type
         self._heard.append(slot)
+
+    def settled(self) -> bool:
+        """Whether there are calls, and each has its answer."""
+        return bool(self._batches) and all(
+            s[_RESULT] is not NO_RESULT for batch in self._batches for s in batch
+        )
 
     def awaits(self, call_id: str) -> bool:
         """Whether a call with this id is there and has no answer yet."""

@@ -18,6 +18,11 @@ def is_wire(found: Mapping[str, Any]) -> bool:
     return "jsonrpc" in found and ("method" in found or "result" in found or "error" in found)
 
 
+def begins(value: Mapping[str, Any]) -> bool:
+    """Whether a line is what a connection begins with."""
+    return value.get("method") == "initialize" and "jsonrpc" in value
+
+
 def read(turns: Turns, found: Mapping[str, Any], at: float | None) -> None:
     """Read one message; requests other than calls of tools, and their responses, say nothing here."""
     name = f"rpc-{found.get('id')}"

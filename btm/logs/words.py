@@ -55,10 +55,11 @@ ANSWERS = ("toolresults", "functionresponses", "toolresponses", "tooluseresults"
 CONTAINERS = (*CALLS, "content", "parts", "blocks", "items", "toolinvocations", *ANSWERS)
 """Where a message keeps its parts, in the order in which they are to be read."""
 
-ENVELOPES = ("message", "payload", "data", "item", "llmmessage", "event", "msg", "update", "body", "messagedata")
+ENVELOPES = ("message", "payload", "data", "item", "llmmessage", "event", "msg", "update", "body",
+             "messagedata")  # fmt: skip
 """Under what a line of a transcript wraps its message."""
 
-PASSED_OVER = frozenset(("eventmsg", "toolcallsummarymessage", "compacted"))
+PASSED_OVER = frozenset(("eventmsg", "streamevent", "toolcallsummarymessage", "compacted"))
 """Kinds of lines that tell again what other lines of the same log have told."""
 
 ERROR_TEXT = ("errortext", "errormessage", "errordetails", "exception")
@@ -133,8 +134,8 @@ def sense(word: str) -> Sense:
 
 
 _SPEAKERS = {
-    **dict.fromkeys(("assistant", "model", "ai", "gpt", "agent", "bot", "gemini", "aimessagechunk", "chatbot", "api"), "assistant"),
-    **dict.fromkeys(("response", "agentmessage"), "assistant"),
+    **dict.fromkeys(("assistant", "model", "ai", "gpt", "agent", "bot", "gemini", "aimessagechunk", "chatbot"), "assistant"),
+    **dict.fromkeys(("response", "agentmessage", "api"), "assistant"),
     **dict.fromkeys(("user", "human", "request"), "user"),
     **dict.fromkeys(("tool", "function", "toolresult", "observation", "toolresponse", "ipython"), "tool"),
     **dict.fromkeys(("system", "developer", "environment"), "system"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from btm.logs import loose, n8n, platforms, spans, toolspans
+from btm.logs import loose, modelcalls, n8n, platforms, spans, toolspans
 from btm.logs.conversation import Entry, Skipped
 from btm.logs.loose import Loose
 from btm.logs.records import Log
@@ -77,6 +77,7 @@ PLATFORMS = (
          "data workflowId finished", parse=n8n.parse),
     _row("langchain_events", "events `on_tool_start` and `on_tool_end`", "event=on_tool_start", "event=on_tool_end",
          "event=on_chain_start run_id", parse=platforms.events),
+    _row("otel_logs", "OpenTelemetry log records (`resourceLogs`) of model calls", "resourceLogs", parse=modelcalls.logged),
     _row("openinference", "spans with the attribute `openinference.span.kind`, or a `span_kind` beside their context",
          "openinference.span.kind", "key=openinference.span.kind", "openinference", "attributes.openinference.span.kind",
          "span_kind", parse=toolspans.parse, kind=Spans),
