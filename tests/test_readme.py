@@ -48,7 +48,6 @@ def test_python_blocks_are_python() -> None:
         compile(block, "README.md", "exec")
 
 
-@pytest.mark.xfail(strict=False, reason="btm's calls in the demo differ by a few from run to run")
 def test_the_demos_table_and_the_context_are_what_the_commands_print(tmp_path: Path) -> None:
     database = str(tmp_path / "demo.db")
     printed = CliRunner().invoke(cli, ["demo", "--db", database]).output

@@ -138,8 +138,12 @@ class Intents:
         """Note how a write ended; the database learns it from the call itself."""
         with self._lock:
             intent = self._running.pop((call.conversation, call.call_id), None)
-            if intent is not None and outcome.ambiguous and not outcome.ok:
+            if intent is None:
+                return
+            if outcome.ambiguous and not outcome.ok:
                 self._doubt(intent._replace(state=IntentState.DOUBT, kind=outcome.kind))
+            else:
+                self._no_more(_name(intent))  # the database may still say that it runs
 
     def interrupted(self, call: ToolCall, *, made: bool) -> None:
         """Note that a write was broken off. ``made``: it may have happened; else it comes again or never ran."""

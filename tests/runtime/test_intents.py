@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ import pytest
 from core_kit import memory_of
 
 from btm import FallbackMap, ToolMemory
-from btm.model import Effect, ToolCall
+from btm.model import Effect, ErrorKind, Outcome, ToolCall
+from btm.runtime.intents import Intents
+from btm.store import Intent
 from btm.store.sql import SqlStore
 from btm.support import process_identity
 
@@ -119,6 +122,38 @@ def test_a_failure_that_did_nothing_leaves_nothing_in_the_way(tmp_path: Path) ->
     second = opened(tmp_path / "btm.db")
     assert not pay(second, bank).refused
     second.close()
+
+
+class Lagging:
+    """A database that never hears how a write ended: its writer is behind."""
+
+    def __init__(self) -> None:
+        self.noted: list[Intent] = []
+
+    def claim(self, intent: Intent, blocks: Callable[[Intent], bool]) -> Intent | None:
+        standing = next((other for other in self.noted if blocks(other)), None)
+        self.noted += [intent] if standing is None else []
+        return standing
+
+    def unsettled(self, conversation: str) -> list[Intent]:
+        return list(self.noted)
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [Outcome(None), Outcome(ErrorKind.AUTH_ERROR, "401")],
+    ids=["it worked", "it failed and did nothing"],
+)
+def test_a_write_that_ended_is_not_in_doubt_while_the_database_has_yet_to_hear_of_it(
+    outcome: Outcome,
+) -> None:
+    intents = Intents(Lagging(), b"key", PAY, lambda event: None)
+    call = ToolCall("pay", {"id": "P1"}, Effect.WRITE, "talk", "c1")
+    assert intents.begin(call, "print", 0.0, ()) is None
+    assert [intents.runs(i, 0.0) for i in intents.unsettled("talk")] == [True]
+    intents.end(call, outcome)
+    assert intents.unsettled("talk") == []
+    assert intents.begin(replace(call, call_id="c2"), "print", 1.0, ()) is None
 
 
 KILLED = """
