@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, literal_column, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, Table, and_, case, func, literal_column, or_, select
 
 from btm.learning.posterior import Counts
 from btm.model import Attempt, Effect, ErrorKind, EvidenceKey, Incident, Outcome, ToolCall
@@ -36,7 +36,7 @@ def evidence(connection: Connection) -> list[EvidenceRow]:
 
 def shapes(connection: Connection) -> list[ShapeRow]:
     """Return the learned shapes of results."""
-    rows = connection.execute(select(t.shapes))
+    rows = connection.execute(select(t.shapes).order_by(*t.shapes.primary_key.columns))
     return [(row.tool, row.path, row.json_type, row.answers) for row in rows]
 
 
@@ -96,13 +96,16 @@ def _incident(row: Any, tried: Iterable[Attempt]) -> Incident:
 
 def log(connection: Connection, table: str) -> list[dict[str, Any]]:
     """Return the rows of ``calls``, ``attempts`` or ``incidents``, oldest first."""
-    source, time = {
-        "calls": (t.calls, t.calls.c.ended_at),
-        "attempts": (t.attempts, t.attempts.c.at),
-        "incidents": (t.incidents, t.incidents.c.opened_at),
-    }[table]
-    # SQLite numbers rows as they are written, in batches: that tells those of one moment apart.
-    order = (time, literal_column("rowid")) if connection.dialect.name == "sqlite" else (time,)
+    orders: dict[str, tuple[Table, tuple[ColumnElement[Any], ...]]] = {
+        "calls": (t.calls, (t.calls.c.ended_at,)),
+        "attempts": (t.attempts, (t.attempts.c.at,)),
+        "incidents": (t.incidents, (t.incidents.c.opened_at, t.incidents.c.incident_id)),
+    }
+    source, order = orders[table]
+    if connection.dialect.name == "sqlite" and source is not t.incidents:
+        # Rows are numbered as they are written, which also tells those of one moment apart. Incidents are written in the
+        # order of their ids, a batch at a time.
+        order = (literal_column("rowid"),)
     rows = connection.execute(select(source).order_by(*order))
     return [dict(row._mapping) for row in rows]
 
