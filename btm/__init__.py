@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from btm.planning.plan import Verdict as Verdict
     from btm.planning.planner import Settings as Settings
     from btm.planning.policy import Policies as Policies
+    from btm.planning.skills import Skills as Skills
     from btm.runtime.breaker import Breaker as Breaker
     from btm.runtime.drivers import Handled as Handled
     from btm.runtime.drivers import Move as Move
@@ -118,6 +119,7 @@ _NAMES = {
     "btm.planning.plan": ("Level", "RecoveryContext", "RecoveryPlan", "Verdict"),
     "btm.planning.planner": ("Settings",),
     "btm.planning.policy": ("Policies",),
+    "btm.planning.skills": ("Skills",),
     "btm.runtime.breaker": ("Breaker",),
     "btm.runtime.drivers": ("Handled", "Move"),
     "btm.runtime.options": ("Durability", "MemoryHealth", "MemoryOptions"),

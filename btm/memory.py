@@ -27,6 +27,7 @@ from btm.planning.context import DEFAULT_BUDGET, Format, render
 from btm.planning.plan import RecoveryContext
 from btm.planning.planner import Planner, Settings
 from btm.planning.policy import Policies
+from btm.planning.skills import Skills
 from btm.runtime.breaker import Breaker
 from btm.runtime.call_handler import Recovery, pass_through
 from btm.runtime.drivers import AsyncInvoker, Handled, Invoker, Reply, Steps, adrive, drive
@@ -54,6 +55,7 @@ _BELIEF_MODELS: Mapping[BeliefModel, BeliefFunction] = {
     BeliefModel.NONE: unlearned,
 }
 
+_BREAKER = (Breaker, NoneType), '"auto", a Breaker or None'
 _log = logging.getLogger("btm")
 
 P = ParamSpec("P")
@@ -81,6 +83,7 @@ class ToolMemory:
         options = options or MemoryOptions()
         self.mode = options.mode
         self.budget_tokens = options.budget_tokens
+        fallback_map = options.skills.extended(fallback_map) if options.skills else fallback_map
         self.fallback_map = fallback_map
         self.policies = policies
         self._sleep, self._asleep = options.sleep, options.asleep
@@ -118,6 +121,7 @@ class ToolMemory:
             options.form,
             jitter=rng,
             hooks=self._hooks,
+            skills=options.skills,
         )
         self._narrowed: Recovery | None = None
         self._foreign = False
@@ -149,6 +153,7 @@ class ToolMemory:
         rng: random.Random | None = None,
         hooks: Iterable[Hook] | None = None,
         breaker: Breaker | Literal["auto"] | None = "auto",
+        skills: Skills | None = None,
     ) -> Self:
         """Open a memory kept in a SQLite file (or at a database URL); ``None`` keeps it in this process only.
 
@@ -164,8 +169,7 @@ class ToolMemory:
             Seconds after which evidence counts half; ``math.inf``: it is never forgotten. Default: what the database
             states, fourteen days for a new one.
         hash_key
-            The secret under which a new database names arguments (default: a random one). With it, a clock and a
-            generator given, two equal runs leave equal databases.
+            The secret under which a new database names arguments (default: a random one).
         budget_tokens, form
             Most tokens of a recovery context, and its form: ``"tagged"``, ``"markdown"`` or ``"json"``.
         beliefs
@@ -179,28 +183,25 @@ class ToolMemory:
             A generator for Thompson draws; without one, plans use posterior means.
         durability
             ``"default"``: a write that the map calls irreversible is on the disk, as begun, before it runs, and other
-            writes are noted without a wait. ``"strict"``: all writes are, but idempotent ones. Each then waits for the
-            disk once, some milliseconds as a rule.
+            writes are noted without a wait. ``"strict"``: all but idempotent ones are, and each waits for the disk.
         read_only
-            Start from what a database knows and write nothing to it: what is learned ends with the process.
+            Start from what a database knows and write nothing to it.
         strict
-            Raise for a database that is damaged, locked, full, out of reach or may not be written. Otherwise one warning
-            is logged, what can be read of it is known, and what is learned ends with the process.
+            Raise for a database that fails. Otherwise one warning is logged, and what is learned ends with the process.
         store_arguments
             Keep arguments as redacted text beside their hash.
         learn_shapes
-            Learn what each tool's good results look like, and call an answer that lacks an all but certain field
-            partial data or schema drift. Walks every result.
+            Learn what good results look like; one that lacks an all but certain field is partial data or schema drift.
         clock, sleep, asleep, rng
             The time in epoch seconds, how to wait (and await), and the generator that spreads waits and names runs:
             for tests and simulations. While a clock fails, its latest reading stands in.
         hooks
-            Functions that get every event (see :mod:`btm.events`). None: one INFO line on the logger ``btm`` for each
-            action that btm takes; ``()``: silence.
+            Functions that get every event (see :mod:`btm.events`). None: an INFO line for each action; ``()``: silence.
         breaker
-            When a tool counts as down for everyone (see :mod:`btm.runtime.breaker`): the model is then told before its
-            turn, guard mode refuses calls of it, and act mode goes straight to a substitute. ``"auto"``: the defaults;
-            None: never. Always off in observe mode.
+            When a tool counts as down for everyone, and what follows (see :mod:`btm.runtime.breaker`). ``"auto"``: the
+            defaults; None: never. Always off in observe mode.
+        skills
+            Cards mined from logs, such as ``btm.skills.SkillBook.load("skills/")``.
 
         Raises
         ------
@@ -246,10 +247,9 @@ class ToolMemory:
             store_arguments=checks.instance("store_arguments", store_arguments, bool, "True or False"),
             learn_shapes=checks.instance("learn_shapes", learn_shapes, bool, "True or False"),
             hooks=(log_actions,) if hooks is None else checks.functions("hooks", hooks),
-            breaker=Breaker() if breaker == "auto" else breaker,
+            breaker=Breaker() if breaker == "auto" else checks.instance("breaker", breaker, *_BREAKER),
+            skills=checks.instance("skills", skills, (Skills, NoneType), "a SkillBook or None"),
         )
-        if breaker != "auto":
-            checks.instance("breaker", breaker, (Breaker, NoneType), '"auto", a Breaker or None')
         checks.at_least("budget_tokens", budget_tokens, 1)
         checks.instance("read_only", read_only, bool, "True or False")
         checks.instance("strict", strict, bool, "True or False")

@@ -18,6 +18,7 @@ OPAQUE = {
     "FallbackMap": {"load", "from_text", "empty", "domain"},
     "Policies": {"load"},
     "Priors": set(),
+    "Skills": set(),
     "Store": set(),
     "Ticket": set(),
 }

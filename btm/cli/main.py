@@ -57,6 +57,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
         "Measure what deciding by learned numbers loses against the best, in simulation.",
     ),
     "placement": ("btm.cli.placement", "placement", "Measure where the context helps your model most."),
+    "skills": ("btm.cli.skills", "skills_group", "Mine, measure and export skill cards from logs."),
     "merge": ("btm.cli.merge", "merge", "Add the evidence of databases to one another."),
     "map": ("btm.cli.map", "map_group", "Write, check and draw fallback maps."),
     "hook": ("btm.cli.hook", "hook_group", "Answer the hooks of coding agents."),

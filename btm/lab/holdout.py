@@ -32,7 +32,7 @@ _SEEDS = 2**31
 
 
 @dataclass
-class _Counter:
+class EpisodeCounter:
     """Numbers episodes, so that each begins after the one before, and tells how many are done."""
 
     total: int
@@ -40,6 +40,7 @@ class _Counter:
     done: int = field(default=0)
 
     def run(self, arm: Arm, setup: Setup, stage: Stage, clean: float) -> Episode:
+        """Run one episode."""
         episode = run_episode(arm, setup, stage, START + self.done * APART_S, clean)
         self.done += 1
         if self.progress is not None:
@@ -69,14 +70,14 @@ def evaluate_held_out(
     learning = half * (1 + scenarios * request.passes) if _learns(request) else 0
     sorts = len({name in BTM_ARMS for name in request.arms})
     each = learning + (len(tasks) - half) * (sorts + scenarios * len(request.arms))
-    counter = _Counter(request.worlds * each, progress)
+    counter = EpisodeCounter(request.worlds * each, progress)
     fallback_map = FallbackMap.load(environment.fallback_map)
     episodes: list[Episode] = []
     left_out = dict.fromkeys(request.scenarios, 0)
     for number in range(request.worlds):
         seed = request.faults.seed + number
         world = World.of(seed, fallback_map, request.contrast, request.allowance)
-        run = _HoldoutWorld(request, environment, world, world.priced(fallback_map), counter)
+        run = HoldoutWorld(request, environment, world, world.priced(fallback_map), counter)
         learned, tested = run.halves(tasks)
         rows = run.learn(learned, request.database if number == 0 else None)
         setups = run.set_up(tested, "test")
@@ -97,14 +98,14 @@ def _learns(request: Request) -> bool:
 
 
 @dataclass
-class _HoldoutWorld:
+class HoldoutWorld:
     """One world of a run."""
 
     request: Request
     environment: Environment
     world: World
     fallback_map: FallbackMap
-    counter: _Counter
+    counter: EpisodeCounter
     clean: dict[bool, dict[str, float]] = field(default_factory=dict)
 
     def halves(self, tasks: Sequence[Task]) -> tuple[list[Task], list[Task]]:

@@ -19,6 +19,7 @@ from btm.lab.story import Story
 from btm.memory import ToolMemory
 from btm.model import BeliefModel, EvidenceKey, Mode, ToolCall
 from btm.planning.policy import Policies
+from btm.planning.skills import Skills
 from btm.runtime.drivers import Handled
 from btm.runtime.evidence import BeliefFunction
 from btm.runtime.options import MemoryOptions
@@ -67,6 +68,7 @@ class MemoryArm:
     """
 
     _believe: BeliefFunction | None = None
+    skills: Skills | None = None
 
     def __init__(
         self, name: str, fallback_map: FallbackMap, seed: int, database: str | Path | None = None
@@ -95,6 +97,7 @@ class MemoryArm:
                 clock=self._time,
                 sleep=self._sleep,
                 rng=random.Random(self._seed),  # noqa: S311 - spreads simulated waits
+                skills=self.skills,
             ),
             believe=self._believe,
         )

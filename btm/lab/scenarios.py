@@ -249,6 +249,12 @@ class Stage:
         needed = {field_name(place.path) for place in task.used(number)}
         return not needed & set(candidate.lacks)
 
+    def blocked(self, task: Task, tool: str, kind: ErrorKind) -> Setup | None:
+        """Return the episode of a task in which one tool is blocked for good, None where it does not hang on that tool."""
+        if tool not in self.decisive(task) or kind not in self.shapes.of(tool).kinds:
+            return None
+        return self._blocked(Scenario.SWITCH_NEEDED, task, frozenset({tool}), kind)
+
     # -- impossible
 
     def _impossible(self, task: Task) -> Setup | None:

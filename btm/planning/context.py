@@ -116,6 +116,8 @@ def _lines(plan: RecoveryPlan) -> list[Line]:
     if plan.first is not None:
         lines.append(Line(0, "next", instruction(plan.first, plan)))
         lines += [Line(2, "why", reason) for reason in _reasons(plan.first, plan)]
+        if plan.skill:
+            lines.append(Line(3, "skill", plan.skill))
         lines += [Line(3, "then", instruction(step, plan) + _counted(step)) for step in plan.steps[1:4]]
     for verdict in plan.verdicts:
         if verdict.say:

@@ -24,6 +24,7 @@ from btm.learning.posterior import BetaPosterior
 from btm.model import MAX_ORDINAL, Action, Effect, ErrorKind, EvidenceKey, Incident
 from btm.planning.plan import RecoveryPlan, Verdict
 from btm.planning.policy import Policies, Situation
+from btm.planning.skills import SkillOffer
 
 _DAY_S = 86_400.0
 
@@ -58,7 +59,8 @@ class Options:
     ``irreversible`` and ``idempotent`` are of the tool that failed; ``cost`` is its cost per call. ``general`` says that
     every call of it is another command, ``mapped`` that the map knows it. ``hints`` are substitutes that no map names,
     known from what worked before; their arguments are the agent's to find. ``down`` says that the tool does not work for
-    anyone now: calling it again, in whatever way, is no step; ``worked_before`` that it did lately.
+    anyone now: calling it again, in whatever way, is no step; ``worked_before`` that it did lately. ``skills`` are cards
+    that speak for steps among these.
     """
 
     switches: tuple[Step, ...] = ()
@@ -74,6 +76,11 @@ class Options:
     hints: tuple[Step, ...] = ()
     down: bool = False
     worked_before: bool = False
+    skills: tuple[SkillOffer, ...] = ()
+
+    def skill_for(self, step: Step) -> SkillOffer | None:
+        """Return the best card that speaks for a step."""
+        return next((s for s in self.skills if s.action is step.action and s.target == step.target), None)
 
 
 Believe = Callable[[EvidenceKey], BetaPosterior]
@@ -142,6 +149,8 @@ class Planner:
             general=options.general,
             mapped=options.mapped,
             happened=incident.happened,
+            skill=_told_skill(allowed, incident, options),
+            only_skills=frozenset(skill.target for skill in options.skills if skill.only),
         )
 
     def _left_above(
@@ -162,6 +171,9 @@ class Planner:
     def _weigh(self, step: Step, incident: Incident, believe: Believe, options: Options) -> Step:
         ordinal = incident.next_ordinal(step.action, step.target)
         belief = believe(EvidenceKey(incident.tool, incident.kind, step.action, step.target, ordinal))
+        skill = options.skill_for(step) if options.skills and ordinal == 1 else None
+        if skill is not None:
+            belief = skill.added_to(belief)
         chance = belief.mean
         if self.explore is not None and not (options.irreversible or step.irreversible):
             chance = self.explore.betavariate(belief.alpha, belief.beta)
@@ -233,6 +245,15 @@ def best_beginning(tries: Iterable[tuple[float, float]]) -> float:
         reached *= 1.0 - chance
         best = max(best, works / cost)
     return best
+
+
+def _told_skill(allowed: Sequence[Step], incident: Incident, options: Options) -> str:
+    """Return the line of the card that speaks for the plan's first step, until that was tried; "" where none does."""
+    first = allowed[0] if allowed else None
+    if first is None or first.above is not None or incident.tried(first.action, first.target):
+        return ""
+    skill = options.skill_for(first)
+    return skill.text if skill is not None else ""
 
 
 def _possible(incident: Incident, options: Options) -> Iterator[Step]:

@@ -27,6 +27,7 @@ from btm.planning.context import Format, call_text, render
 from btm.planning.options import options_for
 from btm.planning.plan import UNCHECKED, Level, RecoveryContext, RecoveryPlan
 from btm.planning.planner import Options, Planner
+from btm.planning.skills import Skills
 from btm.runtime.breaker import Down
 from btm.runtime.cross_check import Check, SecondSources
 from btm.runtime.drivers import NOT_MADE, ComesAgain, Handled, Invoke, Move, Reply, Request, Steps, Wait
@@ -61,6 +62,7 @@ class Recovery:
     jitter: random.Random
     hooks: Hooks
     available: Collection[str] | None = None
+    skills: Skills | None = None
 
     # -- the agent's call -------------------------------------------------------------------------------------------
 
@@ -176,7 +178,7 @@ class Recovery:
 
     def _options(self, incident: Incident) -> Options:
         mapped = self.fallback_map.substitutes(incident.tool)
-        return options_for(
+        options = options_for(
             incident,
             self.fallback_map,
             self.ledger.known(incident.conversation),
@@ -186,6 +188,10 @@ class Recovery:
             down=self._is_down if self.ledger.any_down else None,
             worked_before=self.ledger.worked_before(incident.tool),
         )
+        if self.skills is None:
+            return options
+        healed = self.ledger.worked_before(incident.tool, healed=True)
+        return self.skills.options(options, incident, self.ledger.now(), healed=healed)
 
     def _above(self, incident: Incident) -> Iterator[Incident]:
         """Give the open incidents that the failed call was to answer, the nearest first."""

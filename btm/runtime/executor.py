@@ -106,8 +106,8 @@ class Acting:
         for step in plan.steps:
             if step.action in (Action.REVISE, Action.ESCALATE, Action.ABANDON):
                 break
-            if step.above is not None:
-                continue  # another call's to answer, and that call was the agent's
+            if step.above is not None or (step.target and step.target in plan.only_skills):
+                continue  # another call's to answer, and that call was the agent's; or known from cards alone
             feasible = not step.missing and step.wait_s <= self.longest_wait_s
             # What a failed call read of an iterator, nothing can read again.
             again = incident.call if step.action in (Action.RETRY, Action.REPAIR) else None

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 HALF_LIFE_S = 300.0
 """Half-life of a tool's health counters: minutes, so that an outage fades soon after it ends."""
 
+HEALED = 3
+"""Calls in a row that must work before a tool that used to fail counts as healed."""
+
 _WINDOW = 10
 
 
@@ -54,6 +57,12 @@ class Health:
         """Whether one of the latest calls of ``tool`` succeeded."""
         health = self._tools.get(tool)
         return health is not None and any(ok for _, ok in health.latest)
+
+    def healed(self, tool: str) -> bool:
+        """Whether the ``HEALED`` calls before the latest one all succeeded."""
+        health = self._tools.get(tool)
+        before = [ok for _, ok in health.latest][:-1] if health is not None else []
+        return len(before) >= HEALED and all(before[-HEALED:])
 
     def sentence(self, tool: str, now: float) -> str:
         """Return "failed 6 of its last 6 calls in 4 min", or "" while there is nothing striking to say."""

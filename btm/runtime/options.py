@@ -12,6 +12,7 @@ from btm.events import Hook, log_actions
 from btm.model import BeliefModel, ChoiceEnum, Mode
 from btm.planning.context import DEFAULT_BUDGET, Format
 from btm.planning.planner import Settings
+from btm.planning.skills import Skills
 from btm.runtime.breaker import Breaker
 
 
@@ -58,3 +59,4 @@ class MemoryOptions:
     learn_shapes: bool = False
     hooks: tuple[Hook, ...] = (log_actions,)
     breaker: Breaker | None = field(default_factory=Breaker)
+    skills: Skills | None = None

@@ -526,10 +526,10 @@ class Ledger:
             self._hooks.post(IncidentOpened(incident))
         return incident
 
-    def worked_before(self, tool: str) -> bool:
-        """Whether one of the latest calls of ``tool`` succeeded."""
+    def worked_before(self, tool: str, *, healed: bool = False) -> bool:
+        """Whether one of the latest calls of ``tool`` succeeded; ``healed``: those just before the latest all did."""
         with self._lock:
-            return self._health.worked(tool)
+            return self._health.healed(tool) if healed else self._health.worked(tool)
 
     def retract(self, events: Iterable[CallEvent]) -> None:
         """Take back what calls taught: the store had them already, from another process or an earlier run."""
