@@ -16,11 +16,11 @@ from btm.store import schema
 from btm.store.sql import SqlStore
 
 
-def open_existing(where: str) -> SqlStore:
+def open_existing(where: str, *, read_only: bool = True) -> SqlStore:
     """Open a database to read; raises StoreError when it is not there or not btm's, rather than making an empty one."""
     if "://" not in where:
         _check_file(Path(where))
-    return SqlStore(where, now=time.time(), read_only=True)
+    return SqlStore(where, now=time.time(), read_only=read_only)
 
 
 def _check_file(path: Path) -> None:

@@ -58,6 +58,12 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     ),
     "placement": ("btm.cli.placement", "placement", "Measure where the context helps your model most."),
     "skills": ("btm.cli.skills", "skills_group", "Mine, measure and export skill cards from logs."),
+    "judge": (
+        "btm.cli.judge",
+        "judge_command",
+        "Find calls that seemed to work and did not do what was wanted.",
+    ),
+    "review": ("btm.cli.judge", "review_command", "Decide where judges differ, one call at a time."),
     "merge": ("btm.cli.merge", "merge", "Add the evidence of databases to one another."),
     "map": ("btm.cli.map", "map_group", "Write, check and draw fallback maps."),
     "hook": ("btm.cli.hook", "hook_group", "Answer the hooks of coding agents."),

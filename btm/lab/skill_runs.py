@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from btm.fallback import FallbackMap
@@ -131,13 +131,17 @@ def dealt_out(cards: Sequence[SkillCard], seed: int) -> tuple[SkillCard, ...]:
 
 @dataclass(frozen=True)
 class SkillWorld:
-    """One world's two halves, with what the first taught. ``clean`` is each task's cost when nothing fails."""
+    """One world's two halves, with what the first taught.
+
+    ``clean`` is what each task of the second costs when nothing fails, with the map and without.
+    """
 
     mined: Mined
     rows: tuple[EvidenceRow, ...]
     tests: tuple[tuple[Stage, Setup], ...]
     fallback_map: FallbackMap
     seed: int
+    clean: dict[bool, list[float]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, request: Request, environment: Environment, number: int) -> SkillWorld:
@@ -157,8 +161,12 @@ class SkillWorld:
         """
         fallback_map = self.fallback_map if mapped else FallbackMap.empty()
         with closing(_CardArm(fallback_map, self.seed, self.rows if learned else (), cards)) as arm:
+            # When nothing fails, cards and evidence change nothing.
+            if mapped not in self.clean:
+                self.clean[mapped] = [_clean_cost(arm, stage, setup) for stage, setup in self.tests]
+            clean = self.clean[mapped]
             return [
-                run_episode(arm, setup, stage, START + n * APART_S, _clean_cost(arm, stage, setup))
+                run_episode(arm, setup, stage, START + n * APART_S, clean[n])
                 for n, (stage, setup) in enumerate(self.tests)
             ]
 

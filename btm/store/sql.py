@@ -306,6 +306,29 @@ class SqlStore:
         additions.add_evidence(connection, sums((key, -weight, weight) for key, weight in weights))
         return Reported(moved, found=True)
 
+    def take_back_report(self, conversation: str, call_id: str) -> Reported:
+        """Undo :meth:`report`: the call had succeeded after all, and its evidence moves back."""
+        same = [table.c.conversation == name(conversation) for table in (t.calls, t.attempts)]
+        in_calls, in_attempts = (
+            one & (c.call_id == name(call_id)) for one, c in zip(same, (t.calls.c, t.attempts.c), strict=True)
+        )
+        with self._transaction() as connection:
+            silent = {"kind": None, "silent": False, "reported": False}
+            found = connection.execute(
+                update(t.calls).where(in_calls, t.calls.c.reported).values(**silent)
+            ).rowcount
+            if not found:
+                return Reported()
+            rows = connection.execute(
+                select(t.attempts).where(in_attempts, t.attempts.c.success.is_(False))
+            ).all()
+            connection.execute(update(t.attempts).where(in_attempts).values(success=True, failed_as=None))
+            decay = meta.current_decay(connection, self._asked.landmark)
+            moved = tuple(attempt(row) for row in rows)
+            weights = ((a.key, decay.weight(a.at)) for a in moved)
+            additions.add_evidence(connection, sums((key, weight, -weight) for key, weight in weights))
+            return Reported(moved, found=True)
+
     # -- plumbing -----------------------------------------------------------------------------------------------
 
     def _reading(self) -> AbstractContextManager[Connection]:

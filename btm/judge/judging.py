@@ -1,0 +1,53 @@
+"""Judging logs: every call that seems to have worked is put to each judge once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from btm.judge.evidence import Move, moves
+from btm.judge.models import Judge
+from btm.judge.question import questions
+from btm.judge.record import VerdictFile, verdict_row
+from btm.logs.conversation import Conversation
+from btm.logs.listening import Listener
+
+
+@dataclass
+class Judging:
+    """What a run did: calls met, those without an intent to judge by left out, and requests made to models."""
+
+    calls: int = 0
+    asked: int = 0
+    requests: int = 0
+
+
+def judge_logs(
+    conversations: Iterable[Conversation],
+    listener: Listener,
+    judges: Sequence[Judge],
+    file: VerdictFile,
+    *,
+    clock: Callable[[], float],
+    limit: int | None = None,
+) -> Judging:
+    """Ask each judge about each call that it has not judged, and write its verdict down before the next is asked."""
+    done = Judging()
+    for conversation in conversations:
+        told = listener.listen(conversation)
+        for question in questions(conversation, told):
+            if limit is not None and done.calls >= limit:
+                return done
+            done.calls += 1
+            name = (question.conversation, question.call_id)
+            for judge in judges:
+                if file.has(name, judge.name):
+                    continue
+                reply = judge.ask(question)
+                done.asked += 1
+                done.requests += judge.asks
+                moved: tuple[Move, ...] = ()
+                if reply is not None and reply.category is not None:
+                    moved = moves(conversation, told, listener, question.call_id, reply.category.kind)
+                file.add(verdict_row(question, judge.name, reply, clock(), moved))
+    return done
