@@ -34,6 +34,10 @@ THIN = 5
 FEWEST = 10
 """Conversations below which no interval is given."""
 
+FEWEST_OF_EACH = 5
+"""Conversations in which a recovery worked, and in which one failed, below which no interval is given: where all attempts
+end alike, drawing them anew never shows the other end, and whoever had said the extreme seems surely best."""
+
 _CHUNK = 200  # bootstrap samples that are drawn at once
 
 Floats = NDArray[np.float64]
@@ -109,7 +113,7 @@ class Score:
 class Difference:
     """Pooled minus a baseline, per attempt, with 95 % intervals: below zero is better.
 
-    The intervals are None where too few conversations were foretold to draw them anew.
+    The intervals are None where too few conversations were foretold, or too few of either outcome, to draw them anew.
     """
 
     baseline: Method
@@ -210,23 +214,30 @@ class _Scoring:
     def group(self, name: str, where: NDArray[np.bool_]) -> Group:
         cases = [case for case, wanted in zip(self.cases, where, strict=True) if wanted]
         clusters = np.unique([case.conversation for case in cases], return_inverse=True)[1]
-        losses = {m: _losses(said[where], self.outcomes[where]) for m, said in self.forecasts.items()}
+        happened = self.outcomes[where]
+        losses = {m: _losses(said[where], happened) for m, said in self.forecasts.items()}
+        told = min(len(set(clusters[happened == ended])) for ended in (0.0, 1.0)) >= FEWEST_OF_EACH
         return Group(
             name=name,
             attempts=len(cases),
             conversations=int(clusters.max()) + 1,
             keys=len({case.key for case in cases}),
             scores=tuple(Score(m, *(float(row.mean()) for row in rows)) for m, rows in losses.items()),
-            differences=tuple(self._difference(m, losses, clusters) for m in BASELINES),
+            differences=tuple(self._difference(m, losses, clusters, told) for m in BASELINES),
         )
 
     def _difference(
-        self, baseline: Method, losses: Mapping[Method, tuple[Floats, Floats]], clusters: NDArray[np.int64]
+        self,
+        baseline: Method,
+        losses: Mapping[Method, tuple[Floats, Floats]],
+        clusters: NDArray[np.int64],
+        told: bool,
     ) -> Difference:
         found: list[tuple[float, Interval | None]] = []
         for mine, other in zip(losses[Method.POOLED], losses[baseline], strict=True):
             gaps = mine - other
-            found.append((float(gaps.mean()), bootstrap_mean(gaps, clusters, self.seed, self.samples)))
+            interval = bootstrap_mean(gaps, clusters, self.seed, self.samples) if told else None
+            found.append((float(gaps.mean()), interval))
         (log_loss, log_interval), (brier, brier_interval) = found
         return Difference(baseline, log_loss, log_interval, brier, brier_interval)
 

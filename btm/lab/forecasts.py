@@ -42,8 +42,8 @@ def forecasters(evidence: Evidence) -> Mapping[Method, Forecast]:
     fitted, shipped = fit_priors(evidence), Priors()
     rows = list(evidence.rows())
     worked, total = sum(s for _, s, _ in rows), sum(s + f for _, s, f in rows)
-    everywhere = worked / total if total else 0.5
     low, high = RAW_BOUNDS
+    everywhere = min(max(worked / total, low), high) if total else 0.5
 
     def raw(key: EvidenceKey) -> float:
         own = evidence.counts(key)
@@ -52,7 +52,7 @@ def forecasters(evidence: Evidence) -> Mapping[Method, Forecast]:
     return {
         Method.POOLED: lambda key: pooled(evidence, key, fitted).mean,
         Method.SHIPPED: lambda key: pooled(evidence, key, shipped).mean,
-        Method.GLOBAL: lambda _: min(max(everywhere, low), high),
+        Method.GLOBAL: lambda _: everywhere,
         Method.RAW: raw,
         Method.FLAT: lambda key: flat(evidence, key, shipped).mean,
     }

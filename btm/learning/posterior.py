@@ -122,7 +122,7 @@ def shares(evidence: Evidence, key: EvidenceKey, priors: Priors, scale: float = 
     second = first.passed_on(priors.strengths[1])
     third = second.after(around.middle)
     beside = _beside(around, first, third.mean, priors)
-    across = third.mean if beside.total <= 0.0 else _mean(priors.across, third.mean, beside)
+    across = third.mean if beside.total <= 0.0 else _within(_mean(priors.across, third.mean, beside))
     last = third.passed_on(priors.strengths[2]).size
     return (
         Share(top, around.top, priors.top_mean(key), priors.strengths[0], first.mean),
@@ -156,7 +156,7 @@ class _Belief(NamedTuple):
 
     @classmethod
     def of(cls, mean: float, size: float) -> _Belief:
-        return cls(min(max(mean, _LEAST), 1.0 - _LEAST), size)
+        return cls(_within(mean), size)
 
     def after(self, counts: Counts) -> _Belief:
         return _Belief.of(_mean(self.size, self.mean, counts), self.size + counts.total)
@@ -172,9 +172,16 @@ class _Belief(NamedTuple):
         return _Belief(self.mean, max(most / spread - 1.0, _SMALLEST))
 
 
-_LEAST = 1e-6
+_LEAST = 0.03
+"""What a pool says about a key is never surer than this: with a mean near 0, a dozen failures of a key's own would leave
+one chance in a thousand, and what no record has shown happens more often. A key's own evidence may go further."""
+
 _SMALLEST = 0.05
 _MOST_RATIO = 4.0
+
+
+def _within(mean: float) -> float:
+    return min(max(mean, _LEAST), 1.0 - _LEAST)
 
 
 def _mean(strength: float, mean: float, counts: Counts) -> float:
@@ -189,7 +196,7 @@ def _beside(around: Around, top: _Belief, mean: float, priors: Priors) -> Counts
     worked = failed = 0.0
     size = top.passed_on(priors.strengths[1]).size
     for counts, pool in around.beside:
-        expected = min(max(_mean(size, top.mean, pool), _LEAST), 1.0 - _LEAST)
+        expected = _within(_mean(size, top.mean, pool))
         worked += counts.successes * min(mean / expected, _MOST_RATIO)
         failed += counts.failures * min((1.0 - mean) / (1.0 - expected), _MOST_RATIO)
     return Counts(worked, failed)
@@ -203,7 +210,7 @@ def pooled(evidence: Evidence, key: EvidenceKey, priors: Priors, scale: float = 
     mean = middle.mean
     if around.beside:
         beside = _beside(around, top, mean, priors)
-        mean = _Belief.of(_mean(priors.across, mean, beside), 1.0).mean
+        mean = _within(_mean(priors.across, mean, beside))
     strength, own = middle.passed_on(priors.strengths[2]).size, around.own
     return BetaPosterior(
         strength * mean + own.successes,

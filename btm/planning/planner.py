@@ -269,8 +269,13 @@ def _possible(incident: Incident, options: Options) -> Iterator[Step]:
         if not incident.tried(Action.REPAIR, repair.target):
             yield repair
     for switch in (*options.switches, *options.hints):
-        if _again(incident, switch):
+        if _again(incident, switch) and not (switch.coverage < 1.0 and _lacks_something(incident)):
             yield switch
+
+
+def _lacks_something(incident: Incident) -> bool:
+    """Whether there is an answer, only not all of it: then one that lacks something else is no better."""
+    return incident.outcome.silent and incident.kind in (ErrorKind.PARTIAL_DATA, ErrorKind.SCHEMA_DRIFT)
 
 
 def _may_revise(incident: Incident, options: Options) -> bool:

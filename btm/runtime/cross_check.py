@@ -168,7 +168,9 @@ def _one_a_call(offers: Sequence[_Offer]) -> list[_Offer]:
     """Return the newest answer of each call: what was read again is confirmed once."""
     kept: list[_Offer] = []
     for read, offer in offers:
-        if not any(k.call.tool == read.call.tool and k.call.arguments == read.call.arguments for k, _ in kept):
+        if not any(
+            k.call.tool == read.call.tool and k.call.arguments == read.call.arguments for k, _ in kept
+        ):
             kept.append((read, offer))
     return kept
 

@@ -122,6 +122,20 @@ def test_too_few_conversations_give_no_interval() -> None:
     assert not difference.worse
 
 
+def test_where_all_attempts_end_alike_no_interval_is_given() -> None:
+    told = [lesson((f"t{n % 3}", False)) for n in range(200)]
+    assert all(d.log_loss_interval is None for d in calibrate(cut(told)).groups[0].differences)
+    some = [lesson((f"t{n % 3}", n % 10 == 0)) for n in range(200)]
+    assert all(d.log_loss_interval is not None for d in calibrate(cut(some)).groups[0].differences)
+
+
+def test_what_never_worked_can_still_be_foretold_where_nothing_is_known() -> None:
+    told = [
+        lesson((f"t{n}", n == 150)) for n in range(200)
+    ]  # every key is new, none had worked, and then one does
+    assert np.isfinite(calibrate(cut(told, 4)).groups[0].scores[3].log_loss)
+
+
 def test_the_bootstrap_draws_whole_conversations() -> None:
     rng = np.random.default_rng(0)
     values = np.repeat(rng.normal(size=40), 25)  # 25 copies of each: as much as 40 values tell, not 1,000
@@ -149,41 +163,29 @@ def real(*paths: str) -> Sequence[ConversationEvidence]:
     return lessons(read_conversations(files), FallbackMap.empty())
 
 
-# An empty answer of a shell or a database counts as an answer, which leaves these logs few attempts. On their thin keys the
-# global rate foretells better than pooled beliefs do: by 0.16 (95 % 0.07 to 0.32) in log loss on all four logs.
-THIN = pytest.mark.xfail(
-    strict=False, reason="few attempts: the global rate foretells thin keys better there"
-)
+SINGLE = [
+    ("intercode/bash-gpt-3.5.jsonl.gz",),
+    ("intercode/bash-gpt-4.jsonl.gz",),
+    ("intercode/sql-gpt-3.5.jsonl.gz",),
+    ("intercode/sql-gpt-4.jsonl.gz",),
+]
+SOURCES = [("intercode",), ("tau1",), ("tau2",), ("tau1", "tau2")]
 
 
 @pytest.mark.parametrize("parts", [2, 8])
-@pytest.mark.parametrize(
-    "logs",
-    [
-        pytest.param(("intercode/bash-gpt-3.5.jsonl.gz",), marks=THIN),
-        pytest.param(("intercode/bash-gpt-4.jsonl.gz",), marks=THIN),
-        pytest.param(("intercode/sql-gpt-3.5.jsonl.gz",), marks=THIN),
-        pytest.param(("intercode/sql-gpt-4.jsonl.gz",), marks=THIN),
-        pytest.param(("intercode",), marks=THIN),
-        ("tau1",),
-        ("tau2",),
-        ("tau1", "tau2"),
-    ],
-    ids="+".join,
-)
+@pytest.mark.parametrize("logs", SINGLE + SOURCES, ids="+".join)
 def test_pooled_beliefs_are_best_or_tied_on_held_out_parts_of_real_logs(
     logs: tuple[str, ...], parts: int
 ) -> None:
     found = calibrate(cut(real(*logs), parts))
     worse = [(g.name, d) for g in found.groups for d in g.differences if d.worse]
     assert not worse
-    if parts == 8:
+    if parts == 8 and logs in SOURCES:  # one log alone has a hundred attempts, and hardly one that worked
         assert all(loss(found, "all", Method.POOLED) < loss(found, "all", baseline) for baseline in BASELINES)
 
 
-@pytest.mark.parametrize(
-    "logs", [pytest.param(("intercode",), marks=THIN), ("tau1",), ("tau2",)], ids="+".join
-)
+# In InterCode two of 35 attempts at thin keys worked: too few to say.
+@pytest.mark.parametrize("logs", [("tau1",), ("tau2",)], ids="+".join)
 def test_pooled_beliefs_are_clearly_best_on_thin_keys_of_real_logs(logs: tuple[str, ...]) -> None:
     thin = group(calibrate(cut(real(*logs), 8)), "thin")
     for difference in thin.differences:

@@ -302,3 +302,12 @@ def test_a_clock_that_is_far_off_does_not_overflow() -> None:
         assert math.isfinite(decay.weight(now))
         assert math.isfinite(decay.scale(now))
     assert decay.overdue(1.8e9)
+
+
+def test_a_dozen_failures_leave_more_than_one_chance_in_a_thousand() -> None:
+    here = [
+        EvidenceKey("bash", kind, Action.RETRY, "", 2)
+        for kind in (ErrorKind.NOT_FOUND, ErrorKind.INVALID_ARGUMENTS)
+    ]
+    believed = pooled(Evidence((key, 0.0, 12.0) for key in here), here[0], Priors())
+    assert 0.002 < believed.mean < 0.02

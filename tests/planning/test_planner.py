@@ -384,3 +384,13 @@ def test_a_tool_that_is_down_for_everyone_is_not_called_again_after_a_repair_eit
     for down in (False, True):
         plan = FREE.plan(incident("auth_error"), Options(repairs=(repair,), down=down), always(0.9))
         assert ("log_in" in tools(plan)) is not down
+
+
+@pytest.mark.parametrize(("kind", "silent", "offered"), [
+    ("partial_data", True, False), ("schema_drift", True, False), ("stale_data", True, True), ("timeout", False, True),
+])  # fmt: skip
+def test_half_an_answer_is_not_exchanged_for_another_half(kind: str, silent: bool, offered: bool) -> None:
+    offers = Options(switches=(switch("track_shipment", 0.5), switch("list_orders")))
+    failed = incident(kind, outcome=Outcome(ErrorKind(kind), silent=silent))
+    assert ("track_shipment" in tools(FREE.plan(failed, offers, always(0.9)))) is offered
+    assert "list_orders" in tools(FREE.plan(failed, offers, always(0.9)))

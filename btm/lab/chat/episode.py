@@ -23,7 +23,9 @@ from btm.memory import ToolMemory
 from btm.model import ErrorKind
 
 _HASH_KEY = bytes(16)
-_WAITED_S = 30.0  # more than a fault of the lab asks for: whether a repeat works must not depend on how long that is
+_WAITED_S = (
+    30.0  # more than a fault of the lab asks for: whether a repeat works must not depend on how long that is
+)
 
 
 @dataclass(frozen=True, slots=True)
