@@ -28,7 +28,7 @@ def new_database(path: str | Path) -> Path:
             raise EvaluationError(
                 f"{path} is there already, and no evaluation wrote it; name another file for the simulated calls"
             )
-        for end in ("", "-wal", "-shm"):
+        for end in ("", "-wal", "-shm", ".key"):
             path.with_name(path.name + end).unlink(missing_ok=True)
     try:
         with closing(sqlite3.connect(path)) as connection, connection:

@@ -24,6 +24,7 @@ from btm.runtime.drivers import Handled
 from btm.runtime.evidence import BeliefFunction
 from btm.runtime.options import MemoryOptions
 from btm.store import EvidenceRow, Store
+from btm.store.hash_key import keep_in_file
 from btm.store.sql import SqlStore
 
 HASH_KEY = bytes(16)
@@ -84,6 +85,8 @@ class MemoryArm:
         self.stories: list[Story] = []
 
     def _new_store(self, path: Path | None = None) -> SqlStore:
+        if path is not None:
+            keep_in_file(str(path), HASH_KEY)  # whoever opens it later knows its calls again
         return SqlStore(path, half_life_s=math.inf, now=START, hash_key=HASH_KEY)
 
     def _remember(self, store: Store) -> ToolMemory:

@@ -71,6 +71,7 @@ class SqlStore:
         self._given_key = hash_key
         self._key: bytes | None = None
         self._key_warning = ""
+        self._loaded: Snapshot | None = None
         place = str(where) if where is not None else MEMORY
         self._database = Database(place, self._ready, self._prepare, read_only=read_only)
         self._database.make()
@@ -97,6 +98,16 @@ class SqlStore:
         if self.path is not None:
             return Path(self.path).absolute()
         return None if self._database.in_memory else journal_of_server(self.where)
+
+    @property
+    def key_warning(self) -> str:
+        """Why calls that were made before are not known again: empty where they are."""
+        if not self._key_warning:
+            return ""
+        return (
+            f"the arguments in {self.where} are named under another hash key, and a call made before is not known "
+            f"again: {self._key_warning}"
+        )
 
     def _take_up(self) -> None:
         """Write what processes left behind that ended while the database did not take it."""
@@ -146,14 +157,15 @@ class SqlStore:
 
     # -- reading ------------------------------------------------------------------------------------------------
 
+    def load_ahead(self, now: float) -> None:
+        """Read what a memory starts from, and keep it for the next :meth:`load`: what cannot be read is found now."""
+        self._loaded = self.load(now)
+
     def load(self, now: float) -> Snapshot:
         """Return what a memory starts from; see :class:`~btm.store.Snapshot`."""
-        if self._key_warning:
-            _log.warning(
-                "the arguments in %s are named under another hash key, and a call made before is not known again: %s",
-                self.where,
-                self._key_warning,
-            )
+        loaded, self._loaded = self._loaded, None
+        if loaded is not None:
+            return loaded
         with self._reading() as connection, as_written(self.where):
             stated = meta.read(connection)
             rows = queries.evidence(connection)

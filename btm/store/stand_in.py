@@ -59,29 +59,27 @@ def open_store(
     """Open a database, or what stands in for it (see :meth:`btm.ToolMemory.open`)."""
 
     def opened(where: str | Path | None, *, to_read: bool = False) -> SqlStore:
-        return SqlStore(where, half_life_s=half_life_s, now=now, hash_key=hash_key, read_only=to_read)
+        store = SqlStore(where, half_life_s=half_life_s, now=now, hash_key=hash_key, read_only=to_read)
+        if not strict or to_read:
+            store.load_ahead(now)  # what cannot be read is found now, and not when the agent runs
+        if store.key_warning:
+            _log.warning("%s", store.key_warning)
+        return store
 
     if read_only and path is not None:
-        source = opened(path, to_read=True)
-        source.load(now)
-        return StandInStore(opened(None), source)
+        return StandInStore(opened(None), opened(path, to_read=True))
     try:
-        store = opened(path)
-        if not strict:
-            store.load(now)  # what cannot be read is found now, and not when the agent runs
+        return opened(path)
     except DatabaseFailedError as error:
         if strict:
             raise
         _log.warning("%s; what is learned now ends with this process", error)
-        return StandInStore(opened(None), _readable(partial(opened, path, to_read=True), now), str(error))
-    return store
+        return StandInStore(opened(None), _readable(partial(opened, path, to_read=True)), str(error))
 
 
-def _readable(opened: Callable[[], SqlStore], now: float) -> SqlStore | None:
+def _readable(opened: Callable[[], SqlStore]) -> SqlStore | None:
     """Return a database that can be read, if not written."""
     try:
-        source = opened()
-        source.load(now)
+        return opened()
     except StoreError:
         return None
-    return source

@@ -9,19 +9,28 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from core_kit import key, stored
+from click.testing import CliRunner
+from core_kit import Tools, call, key, memory_of, stored
 from test_sql import NOW, event
 
 from btm import ToolMemory
+from btm.cli.main import cli
 from btm.errors import StoreError
+from btm.fallback import FallbackMap
+from btm.lab.memory_arms import memory_arm
 from btm.model import Effect, ToolCall
-from btm.store import hash_key
+from btm.store import Store, hash_key
 from btm.store.merging import made_whole
 from btm.store.sql import SqlStore
+from btm.store.stand_in import open_store
 
 
 def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
+
+
+def for_memory(path: Path) -> Store:
+    return open_store(path, None, NOW, None, read_only=False, strict=False)
 
 
 def stated(path: Path) -> dict[str, str]:
@@ -63,7 +72,7 @@ def test_who_lacks_the_environments_key_is_told_and_goes_on(
     SqlStore(tmp_path / "btm.db").close()
     monkeypatch.delenv(hash_key.VARIABLE)
     with caplog.at_level(logging.WARNING, "btm"):
-        assert SqlStore(tmp_path / "btm.db").load(NOW).hash_key
+        assert for_memory(tmp_path / "btm.db").load(NOW).hash_key
     assert hash_key.VARIABLE in caplog.text
     assert not (tmp_path / "btm.db.key").exists()
 
@@ -72,9 +81,32 @@ def test_a_lost_key_is_replaced_once_and_said(tmp_path: Path, caplog: pytest.Log
     SqlStore(tmp_path / "btm.db").close()
     (tmp_path / "btm.db.key").unlink()
     with caplog.at_level(logging.WARNING, "btm"):
-        first = SqlStore(tmp_path / "btm.db").load(NOW).hash_key
-        assert SqlStore(tmp_path / "btm.db").load(NOW).hash_key == first
+        first = for_memory(tmp_path / "btm.db").load(NOW).hash_key
+        assert for_memory(tmp_path / "btm.db").load(NOW).hash_key == first
     assert caplog.text.count("another hash key") == 1
+
+
+def test_who_only_reads_what_was_learned_needs_no_key(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with memory_of(path=tmp_path / "btm.db") as memory:  # under a key of its own
+        memory.call(call("get_order"), Tools(get_order=[TimeoutError("timed out")]))
+    argv = ["context", "--tool", "get_order", "--error", "timeout", "--db", str(tmp_path / "btm.db")]
+    with caplog.at_level(logging.WARNING, "btm"):
+        result = CliRunner().invoke(cli, argv, catch_exceptions=False)
+    assert result.exit_code == 0
+    assert caplog.messages == []
+
+
+def test_an_evaluations_key_is_kept_beside_its_database(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "demo.db"
+    arm = memory_arm("btm", FallbackMap.empty(), 0, path)
+    arm.memory.close()
+    with caplog.at_level(logging.WARNING, "btm"), ToolMemory.open(path) as memory:
+        assert memory.flush()
+    assert caplog.messages == []
 
 
 @pytest.mark.parametrize("content", ["", "no key", "é"])
