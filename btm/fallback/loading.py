@@ -1,7 +1,13 @@
-"""Reading a map: the file, the files it extends, and every check that needs the whole of it."""
+"""Reading a map: the file, the files it extends, and every check that needs the whole of it.
+
+A map that was written by somebody else can extend any file there is. What is wrong with one outside its own folder is
+told without a word of what that file holds.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,7 +15,7 @@ from btm.authored.loading import Node, Place, first_of, parse, read_text, valida
 from btm.errors import AuthoredFileError, FallbackMapError
 from btm.fallback.checking import problems_in
 from btm.fallback.schema import MapFile
-from btm.support.resources import authored
+from btm.support.resources import authored, authored_folder
 
 MAX_EXTENDS = 8
 
@@ -30,11 +36,16 @@ def read_map(name: str | Path) -> tuple[str, Path]:
 
 def load_text(text: str, file: str) -> Loaded:
     """Read a map and check it; raises FallbackMapError only for what is not YAML at all."""
-    node = _extended(parse(text, file, FallbackMapError), Path(file), ())
+    links = _Links(Path(file).parent)
+    try:
+        node = _extended(parse(text, file, FallbackMapError), Path(file), (), links)
+    except FallbackMapError as problem:
+        (told,) = links.told([problem])
+        raise told from None
     model, problems = validate(node, MapFile, FallbackMapError)
     if model is not None:
         problems = problems_in(model, node)
-    return Loaded(model if not problems else None, node, tuple(problems))
+    return Loaded(model if not problems else None, node, tuple(links.told(problems)))
 
 
 def load_valid(text: str, file: str) -> tuple[MapFile, Node]:
@@ -45,7 +56,39 @@ def load_valid(text: str, file: str) -> tuple[MapFile, Node]:
     return loaded.file, loaded.node
 
 
-def _extended(node: Node, path: Path, seen: tuple[Path, ...]) -> Node:
+@dataclass
+class _Links:
+    """The files outside a map's folder that it extends, each with the place of the link that leads out of it."""
+
+    folder: Path
+    outside: dict[str, Place] = field(default_factory=dict)
+
+    def follow(self, target: Path, place: Place) -> None:
+        near = self.folder.resolve(), authored_folder("fallback_maps").resolve()
+        if not any(target.resolve().is_relative_to(folder) for folder in near):
+            self.outside[str(target)] = self.outside.get(place.file, place)
+
+    def told(self, problems: Iterable[AuthoredFileError]) -> list[AuthoredFileError]:
+        """Return problems, with one in place of all that lie in one file outside."""
+        told: dict[object, AuthoredFileError] = {}
+        for problem in problems:
+            link = self.outside.get(problem.file)
+            if link is None:
+                told[len(told)] = problem
+            else:
+                told.setdefault(problem.file, _unseen(problem, link))
+        return list(told.values())
+
+
+def _unseen(problem: AuthoredFileError, link: Place) -> FallbackMapError:
+    return _at(
+        link,
+        f"{problem.file!r}, which lies outside this map's folder, is wrong in line {problem.line}",
+        f"a map that 'btm map check {problem.file}' finds nothing in",
+    )
+
+
+def _extended(node: Node, path: Path, seen: tuple[Path, ...], links: _Links) -> Node:
     """Return the tree with the one it extends laid under it."""
     link = node.child("extends")
     if link is None or not isinstance(link.scalar, str):
@@ -58,11 +101,12 @@ def _extended(node: Node, path: Path, seen: tuple[Path, ...]) -> Node:
     chain = (*seen, path.resolve())
     if target.resolve() in chain or len(chain) > MAX_EXTENDS:
         raise _at(link.place, f"{link.scalar!r} extends this map again", "maps that do not extend each other")
+    links.follow(target, link.place)
     try:
         text = read_text(target, FallbackMapError)
     except FallbackMapError as problem:
         raise _at(link.place, f"the map {link.scalar!r} {problem.what}", "a map to extend") from problem
-    return _laid_over(_extended(parse(text, str(target), FallbackMapError), target, chain), node)
+    return _laid_over(_extended(parse(text, str(target), FallbackMapError), target, chain, links), node)
 
 
 def _shipped(name: str, place: Place) -> Path:

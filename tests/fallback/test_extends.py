@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import traceback
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from btm.cli.main import cli
 from btm.errors import FallbackMapError
 from btm.fallback import FallbackMap
 from btm.model import Effect, ToolCall
@@ -86,6 +89,46 @@ def test_a_map_to_extend_that_is_not_there_is_named_with_its_place(tmp_path: Pat
     write(tmp_path, a="version: 1\ndomain: d\nextends: nowhere.yaml\ntools: {}\n")
     with pytest.raises(FallbackMapError, match=r"a\.yaml:3:10: the map 'nowhere\.yaml' cannot be read"):
         FallbackMap.load(tmp_path / "a.yaml")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"password: [hunter2\n",  # no YAML
+        b"hunter2: 1\n",  # no map
+        b"version: 1\ndomain: d\ntools: {hunter2: {effcet: read}}\n",
+        b"version: 1\ndomain: d\nextends: hunter2.yaml\ntools: {}\n",  # a link that leads on, to nothing
+        b"version: 1\ndomain: d\nextends: inner.yaml\ntools: {}\n",  # and to what is wrong
+        b"\xff hunter2",
+        b"",
+    ],
+)
+@pytest.mark.parametrize("absolute", [True, False])
+def test_what_a_file_outside_the_maps_folder_holds_is_not_told(
+    content: bytes, absolute: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "maps").mkdir()
+    secret = tmp_path / "outside" / "secret.yaml"
+    secret.write_bytes(content)
+    (tmp_path / "outside" / "inner.yaml").write_text("hunter2: 1\n")
+    link = str(secret) if absolute else "../outside/secret.yaml"
+    write(tmp_path / "maps", own=f"version: 1\ndomain: d\nextends: {link}\ntools: {{}}\n")
+    result = CliRunner().invoke(cli, ["map", "check", str(tmp_path / "maps" / "own.yaml")])
+    assert result.exit_code == 1
+    assert "own.yaml:3:10" in result.output
+    assert "hunter2" not in result.output
+    with pytest.raises(FallbackMapError, match=r"own\.yaml:3:10") as caught:
+        FallbackMap.load(tmp_path / "maps" / "own.yaml")
+    told = "".join(traceback.format_exception(caught.value))
+    assert "hunter2" not in told.replace(str(tmp_path), "")
+
+
+def test_a_good_map_outside_the_folder_is_extended(tmp_path: Path) -> None:
+    (tmp_path / "maps").mkdir()
+    write(tmp_path, base=BASE)
+    write(tmp_path / "maps", own="version: 1\ndomain: d\nextends: ../base.yaml\ntools: {}\n")
+    assert FallbackMap.load(tmp_path / "maps" / "own.yaml").effect("get") is Effect.READ
 
 
 def test_a_map_that_does_not_exist_is_named() -> None:
