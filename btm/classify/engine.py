@@ -21,6 +21,7 @@ from btm.classify.reading import TEXT_LIMIT
 from btm.classify.shape import ShapeProfile
 from btm.model import SUCCESS, Effect, ErrorKind, Family, Outcome, ToolCall
 from btm.support import untrusted
+from btm.support.foreign import ask
 from btm.support.process_state import kept
 from btm.support.readable import readable
 
@@ -62,7 +63,7 @@ def classify(
     in epoch seconds that ages and Retry-After dates are measured from (default: ``call.at``, and 0 is no time).
     """
     try:
-        return _classify(call, result, error, history, expectations, rules, shape, now)
+        return ask(_classify, call, result, error, history, expectations, rules, shape, now)
     except Exception as problem:  # noqa: BLE001 - the promise is that classification never breaks the agent
         _warn_once(f"classification failed: {type(problem).__name__}")
         if error is not None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from btm.classify.reading import attribute, field
+from btm.classify.reading import attribute, field, members
 
 _PRINTED_FLAG = re.compile(r" is(?:E|_e)rror=True(?: result_type='\w{1,40}')?\Z")
 _WRAPPERS = frozenset({"isError", "is_error", "content"})
@@ -33,6 +33,7 @@ def unwrap(result: Any) -> ToolResult:
         inner = unwrap(result.value)
         return inner if inner.is_error is not None else ToolResult(inner.value, result.is_error)
     if isinstance(result, Mapping):
+        result = members(result)
         return ToolResult(result) if is_bare(result) else _unwrap_mapping(result)
     content = attribute(result, "content")
     if content is None:

@@ -7,6 +7,8 @@ from typing import Any
 
 import orjson
 
+from btm.classify.reading import members
+
 OBJECT = ""
 """The type name of the row that counts the objects at a path: the chances that their fields had."""
 
@@ -104,6 +106,7 @@ def _count(value: Any) -> tuple[dict[str, dict[str, int]], dict[str, int]]:
 def _below(path: str, node: Any, depth: int) -> list[tuple[str, Any, int]]:
     if not isinstance(node, Mapping):
         return [(f"{path}[]", member, depth) for member in node[:LIST_SAMPLE]]
+    node = members(node)
     if keys_are_data(node):
         keys = [k for _, k in zip(range(LIST_SAMPLE), node, strict=False)]
         return [(f"{path}.{ANY_KEY}", node[key], depth) for key in keys]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from btm.classify.finding import names
@@ -20,6 +21,17 @@ def attribute(value: object, name: str) -> Any:
     except Exception:  # noqa: BLE001 - a property of a foreign object may raise anything
         return None
     return found
+
+
+def members(value: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """Return a mapping of somebody's own as a dict of its first fields: it may have no end."""
+    if type(value).__module__ in _OWN_MAPPINGS:
+        return value
+    return {name: value[name] for name in islice(value, _MOST_MEMBERS)}
+
+
+_OWN_MAPPINGS = frozenset({"builtins", "collections"})
+_MOST_MEMBERS = 1_000
 
 
 def field(value: object, *names: str) -> Any:

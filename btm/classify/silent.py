@@ -10,6 +10,7 @@ from btm.classify import arithmetic, emptiness, expected, partial, plausible, st
 from btm.classify.expectations import Expectations
 from btm.classify.finding import Finding
 from btm.classify.forms import FIELDS, Form, form_of
+from btm.classify.reading import members
 from btm.classify.shape import ShapeProfile
 from btm.model import ToolCall
 
@@ -67,6 +68,7 @@ def _in_structure(value: Any, call: ToolCall, now: float | None) -> Finding | No
                 if isinstance(node, list | tuple):
                     below += node[:_LIST_HEAD]
                 continue
+            node = members(node)  # noqa: PLW2901 - what is looked at of it
             visited += 1
             if visited > _NODES:
                 return None
@@ -76,12 +78,12 @@ def _in_structure(value: Any, call: ToolCall, now: float | None) -> Finding | No
             if depth == 0 and call.arguments and (found := plausible.echo(node, call)) is not None:
                 return found
             if depth < _DEPTH - 1:
-                below += _members(node)
+                below += _holders(node)
         level = below
     return None
 
 
-def _members(node: Mapping[Any, Any]) -> list[Any]:
+def _holders(node: Mapping[Any, Any]) -> list[Any]:
     """Return what a mapping holds that may hold something in turn."""
     members: list[Any] = []
     for value in node.values() if len(node) <= FIELDS else islice(node.values(), FIELDS):

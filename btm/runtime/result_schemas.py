@@ -7,6 +7,7 @@ from typing import Any
 
 from btm.classify import ShapeProfile
 from btm.store import ShapeRow
+from btm.support.foreign import ask
 
 LEARNED_FROM = 200
 """Answers of a tool that its shape is learned from; later ones are only judged by it."""
@@ -33,7 +34,7 @@ class ResultSchemas:
         answers = sum(count for kind, count in profile.counts.get(ROOT, {}).items() if kind)
         if answers >= LEARNED_FROM:
             return ()
-        added = profile.evidence(result)
+        added = ask(profile.evidence, result)
         self._profiles[tool] = profile.merge(ShapeProfile.from_rows(added))
         return tuple((tool, *row) for row in added)
 

@@ -16,6 +16,7 @@ from typing import cast
 import orjson
 
 from btm.support import argument_identity
+from btm.support.foreign import ask
 from btm.support.redaction import without_secrets
 
 DETAIL_LIMIT = 300
@@ -42,7 +43,7 @@ def text_of(value: object, limit: int = DETAIL_LIMIT) -> str:
     try:
         if isinstance(value, bytes | bytearray | memoryview):
             return bytes(value[:limit]).decode("utf-8", "replace")
-        return str(value)[:limit]
+        return ask(str, value)[:limit]
     except Exception:  # noqa: BLE001 - a tool's object may raise anything from __str__; its type is what we know
         return f"<{type(value).__name__} without text>"
 
@@ -103,16 +104,21 @@ def tool_name(name: str) -> str:
 def bounded_json(value: object, limit: int) -> str:
     """Return about ``limit`` characters of ``value`` as JSON-like text, visiting no more of it than that needs."""
     parts: list[str] = []
-    size = 0
     try:
-        for piece in _pieces(value, set(), 0):
-            parts.append(piece)
-            size += len(piece)
-            if size >= limit:
-                break
+        ask(_write, value, limit, parts)
     except Exception:  # noqa: BLE001 - a tool's own mapping may raise anything, or change while it is read
         parts.append("…")
     return "".join(parts)[:limit]
+
+
+def _write(value: object, limit: int, parts: list[str]) -> None:
+    parts.clear()
+    size = 0
+    for piece in _pieces(value, set(), 0):
+        parts.append(piece)
+        size += len(piece)
+        if size >= limit:
+            return
 
 
 def _pieces(value: object, seen: set[int], depth: int) -> Iterator[str]:
@@ -159,7 +165,7 @@ def canonical(arguments: object) -> bytes:
 
 def _described(arguments: object) -> bytes:
     try:
-        return orjson.dumps(argument_identity.described(arguments), option=_ORJSON)
+        return orjson.dumps(ask(argument_identity.described, arguments), option=_ORJSON)
     except Exception:  # noqa: BLE001 - a caller's own object may raise anything; which one it is is what we know
         return orjson.dumps(argument_identity.identity(arguments))
 
