@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 from btm.authored.validation_errors import problem, problems_of
 from btm.authored.yaml_tree import Node, NodePath, Place, parse
 from btm.errors import AuthoredFileError
+from btm.support.open_files import read_whole
 
 __all__ = [
     "Node",
@@ -72,7 +73,7 @@ def first_of(problems: Iterable[AuthoredFileError]) -> AuthoredFileError:
 def read_text(path: Path, error: type[AuthoredFileError] = AuthoredFileError) -> str:
     """Return a file's text; raises ``error`` when it cannot be read or is not UTF-8."""
     try:
-        data = path.read_bytes()
+        data = read_whole(path)
     except OSError as problem:
         raise error(f"cannot be read: {problem.strerror or problem}", file=str(path)) from problem
     try:

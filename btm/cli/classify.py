@@ -7,7 +7,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import click
@@ -20,6 +19,7 @@ from btm.classify.rows import classify_row
 from btm.cli.options import JSON
 from btm.cli.output import console, counted, emit_json, fail, paragraph, table
 from btm.model import Outcome, ToolCall
+from btm.support.open_files import read_whole
 from btm.support.untrusted import printable
 
 _WIDE = 110  # columns that a table with family and rule needs
@@ -111,7 +111,7 @@ def _read(file: str) -> bytes:
     if file == "-":
         return sys.stdin.buffer.read()
     try:
-        return Path(file).read_bytes()
+        return read_whole(file)
     except OSError as problem:
         fail(f"cannot read {file}: {problem.strerror or problem}")
 

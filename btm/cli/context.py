@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import Any
 
 import click
@@ -21,6 +20,7 @@ from btm.planning.plan import RecoveryContext, RecoveryPlan
 from btm.planning.policy import Policies
 from btm.runtime.options import MemoryOptions
 from btm.store.sql import SqlStore
+from btm.support.open_files import read_whole
 
 
 @click.command()
@@ -92,7 +92,7 @@ def _arguments(text: str | None) -> dict[str, Any]:
     if text is None:
         return {}
     try:
-        source = Path(text[1:]).read_text("utf-8") if text.startswith("@") else text
+        source = read_whole(text[1:]).decode("utf-8") if text.startswith("@") else text
     except OSError as problem:
         fail(f"--call cannot be read from {text[1:]}: {problem.strerror or problem}")
     except UnicodeDecodeError:

@@ -38,7 +38,7 @@ def summary(findings: Iterable[Diagnostic]) -> str:
 
 def _lines_of(file: str) -> list[str]:
     try:
-        return Path(file).read_text("utf-8", errors="replace").splitlines()
+        return Path(file).read_text("utf-8", errors="replace").splitlines() if Path(file).is_file() else []
     except OSError:
         return []
 

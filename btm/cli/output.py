@@ -7,6 +7,7 @@ has the shell's own codes, and a fault of btm itself that of ``sysexits.h``, so 
 from __future__ import annotations
 
 import errno
+import json
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
@@ -81,7 +82,14 @@ def progress(what: str, noun: str) -> Iterator[Callable[[int, int], None]]:
 def emit_json(document: Any) -> None:
     """Print ``document`` as the one JSON document of a ``--json`` run."""
     text = orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS)
-    sys.stdout.write(text.decode() + "\n")
+    sys.stdout.write(inert(text.decode()) + "\n")
+
+
+def inert(text: str) -> str:
+    """Return a JSON text in which whatever would steer a terminal, or turn a line about, is escaped."""
+    if all(map(_shows, text)):
+        return text
+    return "".join(c if _shows(c) else json.dumps(c)[1:-1] for c in text)
 
 
 def table(*columns: str, title: str | None = None, numeric: tuple[str, ...] = ()) -> Table:

@@ -20,6 +20,7 @@ from typing import NamedTuple, Protocol
 
 from btm.errors import MissingExtraError, TraceError
 from btm.logs import archive, foreign
+from btm.support.open_files import open_to_read
 
 CHUNK = 1 << 20
 """Bytes that are read, or unpacked, at a time."""
@@ -144,7 +145,7 @@ def open_log(path: str, watch: Watch | None = None) -> Iterator[ByteStream]:
         yield ByteStream(sys.stdin.buffer)
         return
     try:
-        file = Path(path).open("rb", buffering=0)  # noqa: SIM115 - closed below
+        file = open_to_read(path)
     except OSError as error:
         raise TraceError(f"{path}: cannot be opened: {error.strerror or error}") from error
     with file:

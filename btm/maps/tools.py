@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import orjson
@@ -18,6 +17,7 @@ from btm.maps.schemas import fields_of
 from btm.maps.signatures import schema_of_function
 from btm.maps.tool_json import from_document, from_json
 from btm.maps.toolinfo import ToolInfo, ToolsError, hints_of, method_of
+from btm.support.open_files import read_whole
 
 __all__ = ["ToolInfo", "ToolsError", "read_tools", "tools_of"]
 
@@ -34,7 +34,7 @@ def read_tools(source: str) -> tuple[ToolInfo, ...]:
         raise ToolsError(f"{source} is Python: name its module and the list in it, such as {module}:tools")
     else:
         try:
-            document = orjson.loads(Path(source).read_bytes())
+            document = orjson.loads(read_whole(source))
         except OSError as problem:
             raise ToolsError(f"{source} cannot be read: {problem.strerror or problem}") from problem
         except orjson.JSONDecodeError as problem:

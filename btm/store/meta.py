@@ -103,8 +103,11 @@ def state(connection: Connection, key: str, value: str) -> None:
 
 
 def decay_of(stated: dict[str, str]) -> Decay:
-    """Return how evidence is forgotten."""
-    return Decay(float(stated["half_life_s"]), float(stated["landmark"]))
+    """Return how evidence is forgotten. Raises ValueError for what cannot be: no btm has written it."""
+    decay = Decay(float(stated["half_life_s"]), float(stated["landmark"]))
+    if not (decay.half_life_s > 0.0 and math.isfinite(decay.landmark)):
+        raise ValueError(f"a half-life of {stated['half_life_s']} s, counted from {stated['landmark']}")
+    return decay
 
 
 def pace(half_life_s: float) -> str:
@@ -159,5 +162,7 @@ def priors_of(stated: dict[str, str]) -> Priors:
     if "priors" not in stated:
         return Priors()
     document = orjson.loads(stated["priors"])
-    first, second, third = document["strengths"]
-    return Priors((first, second, third), {tuple(row[:-1]): row[-1] for row in document["means"]})
+    first, second, third = map(float, document["strengths"])
+    if not (first > 0.0 and second > 0.0 and third > 0.0):
+        raise ValueError("priors of no strength")
+    return Priors((first, second, third), {tuple(row[:-1]): float(row[-1]) for row in document["means"]})

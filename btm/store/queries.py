@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable
 from typing import Any
 
@@ -29,9 +30,16 @@ _MOST_RECENT = 2_000
 
 
 def evidence(connection: Connection) -> list[EvidenceRow]:
-    """Return every key's sums, in an order that does not depend on when each was written."""
+    """Return every key's sums, in an order that does not depend on when each was written.
+
+    Raises ValueError for what is no sum.
+    """
     rows = connection.execute(select(t.evidence).order_by(*t.evidence.primary_key))
-    return [(key_of(row), float(row.successes), float(row.failures)) for row in rows]
+    found = [(key_of(row), float(row.successes), float(row.failures)) for row in rows]
+    for key, worked, failed in found:
+        if not math.isfinite(worked + failed):
+            raise ValueError(f"evidence that is no number, of {key.tool!r}")
+    return found
 
 
 def shapes(connection: Connection) -> list[ShapeRow]:

@@ -7,7 +7,7 @@ from hashlib import blake2b
 from operator import itemgetter
 from typing import Any
 
-from btm.model import Action, Attempt, ErrorKind, EvidenceKey, Incident
+from btm.model import MAX_ORDINAL, Action, Attempt, ErrorKind, EvidenceKey, Incident
 from btm.store import CallEvent, EvidenceRow
 from btm.support.clocks import is_time
 
@@ -35,7 +35,11 @@ def name(text: str, limit: int = _NAME_LIMIT) -> str:
 
 
 def key_of(row: Any) -> EvidenceKey:
-    """Return the evidence key of a row that has the key's columns."""
+    """Return the evidence key of a row that has the key's columns. Raises ValueError for one that no btm has written."""
+    if not (isinstance(row.tool, str) and isinstance(row.target, str)):
+        raise ValueError(f"a tool that is no text: {row.tool!r}")  # noqa: TRY004 - a value of the database's
+    if row.ordinal not in range(1, MAX_ORDINAL + 1):
+        raise ValueError(f"try number {row.ordinal} of {row.tool!r}")
     return EvidenceKey(row.tool, ErrorKind(row.kind), Action(row.action), row.target, row.ordinal)
 
 

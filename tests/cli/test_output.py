@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from btm.cli.output import check_writable, console, counted, listed, paragraph, percent, table
+from btm.cli.output import check_writable, console, counted, emit_json, listed, paragraph, percent, table
 
 
 def test_numbers_agree_with_their_nouns() -> None:
@@ -42,6 +43,15 @@ def test_what_would_steer_the_terminal_is_left_out(capsys: pytest.CaptureFixture
     console().print(made)
     paragraph(console(), "evil\x1b]0;title\x07 name")
     assert capsys.readouterr().out.split("\n") == ["tool        ", "get[2J_order", "evil]0;title name", ""]
+
+
+def test_json_steers_no_terminal_and_says_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    name = "get\u202e\x9b31m\u2028\ufeff\U000e0041 héλ日😀"
+    emit_json([{name: name}])
+    said = capsys.readouterr().out
+    assert not set(said) & set("\u202e\x9b\u2028\ufeff\U000e0041")
+    assert "héλ日😀" in said
+    assert json.loads(said) == [{name: name}]
 
 
 def test_where_a_file_cannot_stand_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -272,3 +272,41 @@ def test_a_memory_says_what_waits_for_its_database(tmp_path: Path, monkeypatch: 
     assert again.health().waiting == 0
     again.close()
     assert len(SqlStore(path).log("calls")) == 1
+
+
+DAMAGE = pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE btm_meta SET value = '0' WHERE key = 'half_life_s'",
+        "UPDATE btm_meta SET value = '-5' WHERE key = 'half_life_s'",
+        "UPDATE btm_meta SET value = 'nan' WHERE key = 'half_life_s'",
+        "UPDATE btm_meta SET value = '1e999' WHERE key = 'landmark'",
+        "UPDATE evidence SET ordinal = 77",
+        "UPDATE evidence SET ordinal = 'x'",
+        "UPDATE evidence SET successes = 1e400",
+        "UPDATE evidence SET kind = 'nope'",
+        "UPDATE evidence SET tool = x'ff00'",
+        "UPDATE calls SET ended_at = 'x'",
+        """INSERT INTO btm_meta VALUES ('priors', '{"strengths": [0, 0, 0], "means": []}')""",
+        "INSERT INTO btm_meta VALUES ('priors', '[1]')",
+    ],
+)
+
+
+@DAMAGE
+def test_values_that_no_btm_has_written_are_told_and_stop_no_agent(
+    statement: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "btm.db"
+    store = SqlStore(path)
+    store.write([event(1)])
+    store.close()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(statement)
+    for argv in (["show", "--json"], ["show"], ["explain", "--tool", "get_order", "--error", "timeout"]):
+        result = CliRunner().invoke(cli, [*argv, "--db", str(path)])
+        assert isinstance(result.exception, StoreError)
+        assert "holds what btm cannot read" in str(result.exception)
+    with caplog.at_level(logging.WARNING, "btm"), ToolMemory.open(path) as memory:
+        assert memory.call(ToolCall("get_x", {}, Effect.READ), lambda tool, given: 1).unwrap() == 1
+    assert len(caplog.messages) == 1
