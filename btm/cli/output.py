@@ -86,7 +86,7 @@ def emit_json(document: Any) -> None:
 
 
 def inert(text: str) -> str:
-    """Return a JSON text in which whatever would steer a terminal, or turn a line about, is escaped."""
+    """Return a JSON text with whatever would steer a terminal, or turn a line about, escaped."""
     if all(map(_shows, text)):
         return text
     return "".join(c if _shows(c) else json.dumps(c)[1:-1] for c in text)

@@ -107,7 +107,9 @@ class Database:
     def make(self) -> None:
         """Have the tables made where they are not there, one process at a time; to be called first."""
         if self.path is not None and os.path.exists(self.path) and not _can_be_database(self.path):
-            raise StoreError(f"the database {self.name} cannot be used: it is a pipe or a device, and no file")
+            raise StoreError(
+                f"the database {self.name} cannot be used: it is a pipe or a device, and no file"
+            )
         if self.path is not None and not self.read_only:
             # SQLite gives the files beside it the rights of this one, and says what is wrong where it cannot be made.
             with suppress(OSError):
