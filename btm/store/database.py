@@ -106,10 +106,8 @@ class Database:
 
     def make(self) -> None:
         """Have the tables made where they are not there, one process at a time; to be called first."""
-        if self.path is not None and os.path.exists(self.path) and not _can_be_database(self.path):
-            raise StoreError(
-                f"the database {self.name} cannot be used: it is a pipe or a device, and no file"
-            )
+        if self.path is not None and _is_pipe(self.path):
+            raise StoreError(f"the database {self.name} cannot be used: it is a pipe and no file")
         if self.path is not None and not self.read_only:
             # SQLite gives the files beside it the rights of this one, and says what is wrong where it cannot be made.
             with suppress(OSError):
@@ -215,8 +213,10 @@ def keep_to_owner(path: str) -> None:
                 os.chmod(name, 0o600)
 
 
-def _can_be_database(path: str) -> bool:
-    return os.path.isfile(path) or os.path.isdir(path)  # SQLite says what is wrong with a folder
+def _is_pipe(path: str) -> bool:
+    with suppress(OSError):
+        return stat.S_ISFIFO(os.stat(path).st_mode)
+    return False
 
 
 def insert_into(connection: Connection, table: Table) -> Any:

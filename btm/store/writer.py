@@ -264,6 +264,7 @@ class _Queue:
             settled = [marker for marker in self._markers if marker.number <= self._settled]
             self._markers = [marker for marker in self._markers if marker.number > self._settled]
             written = not self._dropped
+        self._say()  # who is told that events were lost finds the reason in the log
         for marker in settled:
             marker.tell(written)
         return bool(self._in_hand)
