@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+import tracemalloc
 from collections.abc import Callable, Iterator, Mapping
 from types import FrameType
 from typing import Any
@@ -170,3 +171,19 @@ def test_a_persons_interrupt_is_not_taken_for_the_objects_own() -> None:
 def test_what_always_ends_the_program_is_an_error_instead() -> None:
     with pytest.raises(UnanswerableError, match="SystemExit"):
         ask(raising(SystemExit(1)).__str__)
+
+
+@pytest.mark.parametrize(
+    "big", ["x" * 20_000_000, b"x" * 20_000_000, {"a": ["é" * 10_000_000]}, ["y" * 1_000] * 20_000]
+)
+def test_a_huge_argument_costs_no_multiple_of_itself(big: Any) -> None:
+    def fail(tool: str, arguments: Mapping[str, Any]) -> Any:
+        raise TimeoutError("timed out")
+
+    with memory_of(fallback_map=NO_MAP, store_arguments=True) as memory:
+        memory.call(ToolCall("get_x", {"a": 1}, Effect.READ, "c", "0"), fail)  # what is loaded once
+        tracemalloc.start()
+        memory.call(ToolCall("get_x", {"a": big}, Effect.READ, "c", "1"), fail)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert peak < 65_000_000  # one copy as JSON, and what is worked with

@@ -18,6 +18,7 @@ from btm.fallback import Step
 from btm.learning.judging import IN_A_ROW
 from btm.model import Action, Attempt, ChoiceEnum, ErrorKind, ToolCall
 from btm.planning.plan import UNCHECKED, Level, RecoveryContext, RecoveryPlan
+from btm.support import huge_texts
 from btm.support.untrusted import bounded_json, cut, harmless, redact, text_of, tool_name
 
 DEFAULT_BUDGET = 300
@@ -91,6 +92,8 @@ def estimate_tokens(text: str) -> int:
 
 def arguments_text(arguments: Mapping[str, Any]) -> str:
     """Return arguments as JSON on one line, with ``<`` and ``>`` escaped; huge ones are cut and marked so."""
+    if huge_texts.has_any(arguments):
+        return harmless(cut(bounded_json(arguments, _ARGUMENTS_LIMIT + 1), _ARGUMENTS_LIMIT))
     try:
         text = orjson.dumps(dict(arguments), default=_described, option=orjson.OPT_NON_STR_KEYS).decode()
     except Exception:  # noqa: BLE001 - cycles, huge numbers, or a mapping that raises when it is read

@@ -15,7 +15,7 @@ from typing import cast
 
 import orjson
 
-from btm.support import argument_identity
+from btm.support import argument_identity, huge_texts
 from btm.support.foreign import ask
 from btm.support.redaction import without_secrets
 
@@ -157,6 +157,8 @@ def canonical(arguments: object) -> bytes:
     JSON values take the fast path; anything else (arrays, sets, models, cycles, huge numbers) is described, within the
     bounds that :mod:`btm.support.argument_identity` states.
     """
+    if huge_texts.has_any(arguments):
+        arguments = huge_texts.named(arguments)
     try:
         return orjson.dumps(arguments, option=_ORJSON)
     except (TypeError, ValueError, RecursionError):

@@ -135,3 +135,40 @@ def test_a_clock_that_is_set_back_outweighs_nothing_while_the_memory_is_open(
     assert len(caplog.messages) == 1
     assert "the clock was set back by 31536000 s" in caplog.messages[0]
     memory.close()
+
+
+YEAR = 365 * DAY
+
+
+@pytest.mark.parametrize("half_life_s", [3_600.0, FORTNIGHT, math.inf])
+@pytest.mark.parametrize(
+    "offsets",
+    [
+        (0, 10 * YEAR, 0),
+        (0, 10 * YEAR, 0, 10 * YEAR, 0),
+        (10 * YEAR, 0),
+        (0, -10 * YEAR, 0),
+        (0, 30 * YEAR, 20 * YEAR, 10 * YEAR, 0),
+    ],
+)
+def test_a_clock_that_jumps_by_years_makes_no_more_of_what_was_seen(
+    offsets: tuple[float, ...], half_life_s: float, tmp_path: Path
+) -> None:
+    start = StillClock().now
+    for path in (tmp_path / "one.db", tmp_path / "many.db"):
+        if path.name == "one.db":  # one memory lives through it
+            clock = StillClock()
+            with memory_of(clock, path=path, half_life_s=half_life_s, fallback_map=NO_MAP) as memory:
+                for number, offset in enumerate(offsets):
+                    clock.now = start + offset
+                    for reply in (TimeoutError("timed out"), "fine"):
+                        memory.call(
+                            call("get_order", f"talk{number}", order_id="o1"), Tools(get_order=[reply])
+                        )
+                (seen,) = known(memory).values()
+                assert sum(seen) <= len(offsets) + 1e-6
+        else:
+            for offset in offsets:
+                lived(path, StillClock(start + offset), works=1, half_life_s=half_life_s)
+        (seen,) = lived(path, StillClock(start), half_life_s=half_life_s).values()
+        assert 1.0 - 1e-3 <= sum(seen) <= len(offsets) + 1e-6
