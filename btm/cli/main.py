@@ -64,6 +64,11 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
         "Find calls that seemed to work and did not do what was wanted.",
     ),
     "review": ("btm.cli.judge", "review_command", "Decide where judges differ, one call at a time."),
+    "train-env": (
+        "btm.cli.train_env",
+        "train_env_group",
+        "Check an environment for training, and write its rows.",
+    ),
     "merge": ("btm.cli.merge", "merge", "Add the evidence of databases to one another."),
     "map": ("btm.cli.map", "map_group", "Write, check and draw fallback maps."),
     "hook": ("btm.cli.hook", "hook_group", "Answer the hooks of coding agents."),

@@ -25,7 +25,16 @@ def test_every_command_is_listed_and_has_help() -> None:
         assert name in listed.output
         shown = runner.invoke(cli, [name, "--help"])
         assert shown.exit_code == 0, shown.output
-        assert "--json" in shown.output or name in ("export", "hook", "map", "mcp", "skills", "review"), name
+        assert "--json" in shown.output or name in (
+            "export",
+            "hook",
+            "map",
+            "mcp",
+            "skills",
+            "review",
+            "sft",
+            "train-env",
+        ), name
 
 
 def test_an_unknown_command_names_the_nearest_one() -> None:
