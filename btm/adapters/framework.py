@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
 import orjson
@@ -31,6 +31,8 @@ from btm.support.switch import is_active
 
 _MAX_RUNS = 2_000
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, slots=True)
 class AgentAnswer:
@@ -49,9 +51,26 @@ class AgentAnswer:
         text = result_text(self.value)
         return f"{disarmed(text)}\n\n{self.said}" if self.said else text
 
+    def with_value(self, value: Any) -> AgentAnswer:
+        """Return this with another value: what of a framework's object is text, say."""
+        return replace(self, value=value)
+
     def given(self) -> Any:
         """Return the value untouched where there is nothing to say, else the text."""
         return self.text() if self.said else self.value
+
+    def given_or_raised(self) -> Any:
+        """Return what :meth:`given` does; raises RuntimeError with the text for a call that failed.
+
+        For frameworks that make a text of an exception themselves, and treat a failed call in ways of their own.
+        """
+        if self.failed:
+            raise RuntimeError(self.text())
+        return self.given()
+
+
+class PutOff(Exception):  # noqa: N818 - a signal
+    """Ends a call that was not made, or whose answer is still to come: it teaches nothing."""
 
 
 class FrameworkCalls:
@@ -117,6 +136,41 @@ class FrameworkCalls:
         handled = await self.memory.acall(call, limited, available=available, turn=turn)
         return self._answer(handled, seen, turn)
 
+    async def arefused(self, call: ToolCall) -> AgentAnswer | None:
+        """Return the answer to a call that may not be made, None for any other: the framework makes it itself.
+
+        What comes of that is then handed to :meth:`afollow`.
+        """
+
+        async def invoke(_: str, __: Mapping[str, Any]) -> Any:
+            raise PutOff
+
+        try:
+            return await self.acall(call, invoke, available=())
+        except PutOff:
+            return None
+
+    async def afollow(
+        self, call: ToolCall, came: Reply, invoke: AsyncInvoker, *, available: Collection[str] = ()
+    ) -> AgentAnswer:
+        """Take a call that the framework has made through btm; ``invoke`` makes those that come of it in act mode."""
+        first = [came]
+
+        async def follow(tool: str, arguments: Mapping[str, Any]) -> Any:
+            if not first:
+                return await invoke(tool, arguments)
+            reply = first.pop()
+            if reply.error is not None:
+                raise reply.error
+            return reply.result
+
+        answer = await self.acall(call, follow, available=available)
+        if first:  # refused, and yet it was made, beside the call that forbids it: what came of it is learned
+            ticket = self.memory.begin(call)
+            if ticket is not None:
+                self.memory.finish(ticket, result=came.result, error=came.error)
+        return answer
+
     def tool_call(self, tool: str, arguments: Any, conversation: str, call_id: str | None = "") -> ToolCall:
         """Return a tool call; ``arguments`` that are no JSON object are kept as they came."""
         if isinstance(arguments, str | bytes):
@@ -170,6 +224,23 @@ class FrameworkCalls:
 
     def _effect(self, tool: str) -> Effect:
         return self.memory.effect_of(tool)
+
+
+_MODEL_STATE = ("__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__")
+
+
+def fronted(tool: T, front: type, *btm: Any) -> T:
+    """Return a copy of ``tool`` with the methods of ``front`` before those of its own class.
+
+    It is an object of that class, whose name errors and traces show. ``btm`` is what the methods find as ``_btm``.
+    """
+    kind = type(tool)
+    made: T = object.__new__(type(kind.__name__, (front, kind), {"__module__": kind.__module__}))
+    made.__dict__.update(tool.__dict__, _btm=btm)
+    for name in _MODEL_STATE:
+        if hasattr(tool, name):
+            object.__setattr__(made, name, getattr(tool, name))
+    return made
 
 
 class RunNames:

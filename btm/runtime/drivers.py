@@ -140,6 +140,7 @@ _CONTROL_FLOW = frozenset(
         "ag2.exceptions.HumanInputError",
         "agno.exceptions.AgentRunException",
         "agno.exceptions.RunCancelledException",
+        "btm.adapters.framework.PutOff",
         "crewai.flow.async_feedback.types.HumanFeedbackPending",
         "langgraph.errors.GraphBubbleUp",
         "pydantic_ai.exceptions.ApprovalRequired",

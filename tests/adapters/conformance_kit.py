@@ -193,18 +193,20 @@ async def switch_in_act_mode(driver: FrameworkDriver) -> None:
 SWITCH_MAP = MAP.replace("{{ known.user_id }}", "u1")
 
 
+def _charge_of(arguments: dict[str, Any]) -> Any:
+    return {"charged": 17} if arguments["order_id"] == "o1" else "first-fruit"
+
+
 async def parallel_siblings(driver: FrameworkDriver) -> None:
-    behave = Outcomes(
-        {"get_order": [DENIED], "list_orders": [["first-fruit"]], "get_charge": [{"charged": 17}]}
-    )
+    behave = Outcomes({"get_order": [DENIED], "get_charge": [_charge_of]})
     turn = [
-        Asked("list_orders", {"user_id": "u1"}, "c1"),
+        Asked("get_charge", {"order_id": "o2"}, "c1"),
         Asked("get_order", {"order_id": "o1"}, "c2"),
         Asked("get_charge", {"order_id": "o1"}, "c3"),
     ]
     seen = await driver.run(plain_tools(behave), [turn], memory_of("advise"))
     assert seen.error is None, repr(seen.error)
-    assert sorted(behave.calls) == ["get_charge", "get_order", "list_orders"]
+    assert sorted(behave.calls) == ["get_charge", "get_charge", "get_order"]
     assert "first-fruit" in seen.last
     assert "17" in seen.last
     assert seen.last.count("<recovery") == 1
@@ -265,7 +267,7 @@ async def unknown_tool(driver: FrameworkDriver) -> None:
     assert seen.error is None, repr(seen.error)
     assert behave.calls == []
     assert len(seen.requests) == 2
-    assert "get_ordr" in seen.last
+    assert any(words in seen.last for words in ("get_ordr", "not found", "Could not find"))
 
 
 async def bad_json(driver: FrameworkDriver) -> None:

@@ -10,6 +10,15 @@ from conformance_kit import FrameworkDriver
 MODULES = (
     "openai_agents",
     "pydantic_ai",
+    "google_adk",
+    "agent_framework",
+    "strands",
+    "smolagents",
+    "crewai",
+    "llama_index",
+    "agno",
+    "ag2",
+    "autogen",
 )
 
 

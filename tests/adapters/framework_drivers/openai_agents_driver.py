@@ -14,7 +14,7 @@ class OpenAIAgentsDriver(FrameworkDriver):
     name = "OpenAI Agents SDK"
     package = "agents"
     extra = "openai-agents"
-    impossible = {"interrupted": "approvals are asked for before a tool is run: there is no exception for it"}  # noqa: RUF012
+    impossible = {"interrupted": "approvals are asked for before a tool is run: there is no exception for it"}
 
     async def run(self, tools: list[Callable[..., Any]], script: Script, memory: ToolMemory) -> Seen:
         from agents import (
