@@ -12,9 +12,6 @@ import btm
 
 PACKAGE = Path(btm.__file__).parent
 MODULE_LINES, FUNCTION_LINES = 400, 60
-# What is over the limit and waits to be split. It may only get smaller, and nothing is added here.
-LONG_MODULES = {"memory.py": 596, "runtime/state.py": 549, "learning/tracker.py": 407}
-LONG_FUNCTIONS = {"memory.py: open": 145}
 
 
 @cache
@@ -22,23 +19,26 @@ def parsed() -> dict[Path, ast.Module]:
     return {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
 
 
-def test_no_other_module_is_longer_than_400_lines() -> None:
+def test_no_module_is_longer_than_400_lines() -> None:
     lengths = {str(path.relative_to(PACKAGE)): len(path.read_text("utf-8").splitlines()) for path in parsed()}
-    assert {
-        name: lines for name, lines in lengths.items() if lines > LONG_MODULES.get(name, MODULE_LINES)
-    } == {}
+    assert {name: lines for name, lines in lengths.items() if lines > MODULE_LINES} == {}
 
 
-def test_no_other_function_is_longer_than_60_lines() -> None:
+def body_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Lines of what a function does: what it takes and its docstring may be as long as they need."""
+    documented = ast.get_docstring(function) is not None and len(function.body) > 1
+    first = function.body[1 if documented else 0]
+    return (function.end_lineno or 0) - first.lineno + 1
+
+
+def test_no_function_is_longer_than_60_lines() -> None:
     lengths = {
-        f"{path.relative_to(PACKAGE)}: {node.name}": (node.end_lineno or 0) - node.lineno + 1
+        f"{path.relative_to(PACKAGE)}: {node.name}": body_lines(node)
         for path, tree in parsed().items()
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     }
-    assert {
-        name: lines for name, lines in lengths.items() if lines > LONG_FUNCTIONS.get(name, FUNCTION_LINES)
-    } == {}
+    assert {name: lines for name, lines in lengths.items() if lines > FUNCTION_LINES} == {}
 
 
 def floors() -> dict[str, int]:

@@ -20,7 +20,7 @@ from btm.errors import FallbackMapError, PolicyError, RefusedCallError, StoreErr
 from btm.model import SUCCESS, Action, Effect, ErrorKind, Mode, Outcome, ToolCall
 from btm.planning.context import Format
 from btm.planning.policy import Policies
-from btm.runtime import state
+from btm.runtime import conversations
 from btm.runtime.drivers import Reply
 
 SLOW = TimeoutError("timed out")
@@ -431,7 +431,7 @@ async def test_two_hundred_calls_at_once_are_each_handled(mode: str) -> None:
 
 
 def test_memory_is_bounded_over_thirty_thousand_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state, "MAX_CONVERSATIONS", 50)
+    monkeypatch.setattr(conversations, "MAX_CONVERSATIONS", 50)
     monkeypatch.setattr("btm.runtime.outcomes.classify", _quick_classifier)
     memory = memory_of(fallback_map=MAP)
     ledger = memory._ledger
@@ -447,7 +447,7 @@ def test_memory_is_bounded_over_thirty_thousand_calls(monkeypatch: pytest.Monkey
 
     early, late = objects_after(0, 10_000), objects_after(10_000, 30_000)
     assert late < early + 2_000
-    assert len(ledger._conversations) <= 50
+    assert len(ledger.conversations._known) <= 50
     memory.close()
 
 
@@ -463,14 +463,14 @@ def test_a_very_long_conversation_is_bounded_too(monkeypatch: pytest.MonkeyPatch
     for n in range(10_000):
         begun = ledger.begin(call("get_order", "talk", f"c{n}", order_id=str(n)))
         ledger.finish(begun, Reply(error=SLOW) if n % 3 else Reply({"field": n}))
-    conversation = ledger._conversations["talk"]
+    conversation = ledger.conversations._known["talk"]
     assert len(conversation.tracker.open_incidents) <= 25
     assert len(conversation.facts.known) <= 300
     memory.close()
 
 
 def test_an_evicted_conversation_writes_its_abandoned_incidents(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state, "MAX_CONVERSATIONS", 5)
+    monkeypatch.setattr(conversations, "MAX_CONVERSATIONS", 5)
     with memory_of() as memory:
         for n in range(12):
             memory.call(call("get_order", f"talk{n}", "c1", order_id="o1"), failing)

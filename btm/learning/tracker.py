@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 
 from btm.learning.judging import EmptyAnswers, as_an_answer, as_it_looks
 from btm.learning.matching import Match, OpenIncident, Ticket, answered_by, closest
+from btm.learning.open_incidents import OpenIncidents
 from btm.learning.relations import Relations
 from btm.model import (
     Action,
@@ -46,12 +47,8 @@ __all__ = ["PATIENCE", "ConversationTracker", "Learned", "Ticket"]
 PATIENCE = 20
 """Calls after its latest attempt for which an incident stays open; those made in parallel with it do not count."""
 
-MAX_OPEN = 64
-"""Incidents of one conversation that are open at once; beyond them the oldest is abandoned."""
-
 _MAX_ATTEMPTS = 32  # kept of one incident: an agent in a loop must not fill the memory
 _MAX_FINGERPRINTS = 64
-_MAX_OPEN = 256  # the oldest is abandoned for a newer one: what thousands of calls fail at, nobody recovers one by one
 
 
 class Learned(NamedTuple):
@@ -85,17 +82,20 @@ class ConversationTracker:
     def __init__(self, conversation: str, relations: Relations) -> None:
         self.conversation = conversation
         self._relations = relations
-        self._open: dict[str, OpenIncident] = {}
-        self._below: dict[str, list[str]] = {}  # the incidents of substitutes that failed in place of each
+        self._incidents = OpenIncidents()
+        self._open = self._incidents.by_id
         self._empties = EmptyAnswers()
         self._sequence = 0
-        self.left_for_room = 0
-        """Incidents that were abandoned because too many were open."""
 
     @property
     def idle(self) -> bool:
         """Whether a success would teach nothing: no incident is open, and no tool came back empty."""
         return not self._open and not self._empties
+
+    @property
+    def left_for_room(self) -> int:
+        """How many incidents were abandoned because too many were open."""
+        return self._incidents.left_for_room
 
     @property
     def open_incidents(self) -> tuple[Incident, ...]:
@@ -114,7 +114,7 @@ class ConversationTracker:
 
     def incident_of(self, fingerprint: str, tool: str) -> Incident | None:
         """Return the newest open incident that the same call (tool and arguments) belongs to."""
-        note = self._note_of(fingerprint, tool)
+        note = self._incidents.of_call(fingerprint, tool)
         return note.incident if note else None
 
     def would_answer(self, call: ToolCall, fingerprint: str) -> tuple[Incident, Action] | None:
@@ -143,7 +143,7 @@ class ConversationTracker:
         beside = (note for name, note in self._open.items() if name in ticket.eligible)
         outcome = as_it_looks(ticket, outcome, result, beside, self._relations, self._empties)
         ending = _Ending(ticket, outcome, at, latency_s, result)
-        closed = [*self._expire(ticket.sequence, at), *self._make_room(at)]
+        closed = self._incidents.expire(ticket.sequence, at)
         if outcome.ok and self._relations.escalates(ticket.call.tool):
             return self._escalated(ending, closed)
         answered = answered_by(ticket, outcome.ok, self._open, self._relations, result)
@@ -171,8 +171,6 @@ class ConversationTracker:
         if own is None:
             parent = answered[0][0].incident.incident_id if answered else ""
             own = self._join_or_open(ticket, outcome, at, parent)
-            while len(self._open) > _MAX_OPEN:
-                closed += self._close(next(iter(self._open.values())), IncidentState.ABANDONED, at)
         return Learned(outcome, tuple(attempts), own.incident, opened, tuple(closed))
 
     def withdraw(self, call: ToolCall, fingerprint: str, at: float) -> tuple[Incident, ...]:
@@ -181,14 +179,11 @@ class ConversationTracker:
         found = closest(ticket, False, self._open, self._relations)
         if found is None:
             return ()
-        return tuple(self._close(found[0], IncidentState.ABANDONED, at))
+        return tuple(self._incidents.close(found[0], IncidentState.ABANDONED, at))
 
     def end(self, at: float) -> tuple[Incident, ...]:
         """Close what is still open as abandoned: the conversation is over."""
-        closed: list[Incident] = []
-        while self._open:
-            closed += self._close(next(iter(self._open.values())), IncidentState.ABANDONED, at)
-        return tuple(closed)
+        return tuple(self._incidents.close_all(IncidentState.ABANDONED, at))
 
     # -- attempts -----------------------------------------------------------------------------------------------
 
@@ -222,7 +217,7 @@ class ConversationTracker:
                     note.incident = _in_doubt(note.incident)
             return []
         if match.action is not Action.VERIFY:
-            return self._close(note, IncidentState.RESOLVED, ending.at, attempts)
+            return self._incidents.close(note, IncidentState.RESOLVED, ending.at, attempts)
         happened = self._relations.done(incident.call, ending.result)
         note.incident = replace(incident, attempts=attempts, happened=happened)
         return self._fulfilled(note, ending.at) if happened else []
@@ -250,7 +245,7 @@ class ConversationTracker:
         closed: list[Incident] = []
         done: OpenIncident | None = note
         while done is not None:
-            closed += self._close(done, IncidentState.RESOLVED, at)
+            closed += self._incidents.close(done, IncidentState.RESOLVED, at)
             above = self._open.get(done.incident.parent_id)
             stands_in = above is not None and self._relations.stands_in(
                 above.incident.call, done.incident.call
@@ -259,12 +254,6 @@ class ConversationTracker:
         return closed
 
     # -- opening and closing ------------------------------------------------------------------------------------
-
-    def _note_of(self, fingerprint: str, tool: str) -> OpenIncident | None:
-        for note in reversed(self._open.values()):
-            if note.incident.tool == tool and fingerprint in note.fingerprints:
-                return note
-        return None
 
     def _failed_again(
         self, note: OpenIncident, ticket: Ticket, outcome: Outcome, attempts: tuple[Attempt, ...]
@@ -290,7 +279,7 @@ class ConversationTracker:
     def _join_or_open(self, ticket: Ticket, outcome: Outcome, at: float, parent: str) -> OpenIncident:
         """Open an incident, unless the same call already failed in parallel: then it is the same one."""
         assert outcome.kind is not None  # noqa: S101 - only failures open incidents
-        note = self._note_of(ticket.fingerprint, ticket.call.tool)
+        note = self._incidents.of_call(ticket.fingerprint, ticket.call.tool)
         if note is not None:
             self._failed_again(note, ticket, outcome, note.incident.attempts)
             return note
@@ -305,9 +294,7 @@ class ConversationTracker:
         )
         note = OpenIncident(incident, {ticket.fingerprint: None})
         self._renew(note, ticket)
-        self._open[incident.incident_id] = note
-        if parent:
-            self._below.setdefault(parent, []).append(incident.incident_id)
+        self._incidents.add(note)
         return note
 
     def _renew(self, note: OpenIncident, ticket: Ticket) -> None:
@@ -326,9 +313,7 @@ class ConversationTracker:
         """Go on with an incident of an earlier process, or of another one."""
         if incident.incident_id not in self._open:
             until = self._sequence + PATIENCE
-            self._open[incident.incident_id] = OpenIncident(incident, {fingerprint: None}, until=until)
-            if incident.parent_id:
-                self._below.setdefault(incident.parent_id, []).append(incident.incident_id)
+            self._incidents.add(OpenIncident(incident, {fingerprint: None}, until=until))
 
     def spell_out(self, incident_id: str, call: ToolCall, fingerprint: str) -> None:
         """Say of a restored incident what the failed call asked for, whose arguments were not kept: the same as this."""
@@ -355,44 +340,8 @@ class ConversationTracker:
             newest = list(self._open.values())[-1]
             attempts = (self._attempt(newest, Match(Action.ESCALATE, ending.ticket.call.tool), ending),)
             newest.incident = replace(newest.incident, attempts=(*newest.incident.attempts, *attempts))
-        while self._open:
-            closed += self._close(next(iter(self._open.values())), IncidentState.ESCALATED, ending.at)
+        closed += self._incidents.close_all(IncidentState.ESCALATED, ending.at)
         return Learned(ending.outcome, attempts, closed=tuple(closed))
-
-    def _close(
-        self, note: OpenIncident, state: IncidentState, at: float, attempts: tuple[Attempt, ...] | None = None
-    ) -> list[Incident]:
-        """Close an incident, and with it those of substitutes that had failed while standing in for it."""
-        attempts = note.incident.attempts if attempts is None else attempts
-        left = IncidentState.ABANDONED if state is IncidentState.RESOLVED else state
-        closed = [self._take_out(note, state, at, attempts)]
-        for incident in closed:  # which grows: a chain of substitutes can be as long as a conversation
-            for name in self._below.pop(incident.incident_id, ()):
-                child = self._open.get(name)
-                if child is not None:
-                    closed.append(self._take_out(child, left, at, child.incident.attempts))
-        return closed
-
-    def _take_out(
-        self, note: OpenIncident, state: IncidentState, at: float, attempts: tuple[Attempt, ...]
-    ) -> Incident:
-        del self._open[note.incident.incident_id]
-        note.incident = replace(note.incident, state=state, closed_at=at, attempts=attempts)
-        return note.incident
-
-    def _make_room(self, at: float) -> list[Incident]:
-        closed: list[Incident] = []
-        while len(self._open) >= MAX_OPEN:
-            closed += self._close(next(iter(self._open.values())), IncidentState.ABANDONED, at)
-            self.left_for_room += 1
-        return closed
-
-    def _expire(self, sequence: int, at: float) -> list[Incident]:
-        closed: list[Incident] = []
-        for note in list(self._open.values()):
-            if sequence > note.until and note.incident.incident_id in self._open:
-                closed += self._close(note, IncidentState.ABANDONED, at)
-        return closed
 
 
 def _too_early(incident: Incident, match: Match, ending: _Ending) -> bool:

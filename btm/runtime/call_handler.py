@@ -32,8 +32,8 @@ from btm.runtime.breaker import Down
 from btm.runtime.cross_check import Check, SecondSources
 from btm.runtime.drivers import NOT_MADE, ComesAgain, Handled, Invoke, Move, Reply, Request, Steps, Wait
 from btm.runtime.executor import Acting, Answer
+from btm.runtime.ledger import Ledger
 from btm.runtime.notices import check_lines, check_text, down_lines, down_text
-from btm.runtime.state import Ledger
 from btm.support.failsafe import carefully, safely
 from btm.support.untrusted import tool_name
 
@@ -68,11 +68,11 @@ class Recovery:
 
     def handle(self, call: ToolCall, print_: str = "") -> Steps:
         """Handle one call of the agent; ``print_`` is its fingerprint, where that is known."""
-        keyed = safely(self.ledger.with_key, call) if self.mode.advises else None
+        keyed = safely(self.ledger.writes.with_key, call) if self.mode.advises else None
         if keyed is not None and keyed is not call:
             call, print_ = keyed, ""
         if self.mode.advises:
-            safely(self.ledger.take_up, call, print_)
+            safely(self.ledger.writes.take_up, call, print_)
         forbidden = safely(self._forbidden, call) if self.mode.advises else None
         stopped = yield from self._stopped(call, forbidden)
         if stopped is not None:
@@ -102,7 +102,7 @@ class Recovery:
                 return refused
         if not self.mode.guards:
             return None
-        down = safely(self.ledger.down, call)
+        down = safely(self.ledger.conditions.down, call)
         instead = yield from carefully("breaker", self._instead(call, down), None)
         if instead is not None:
             return instead
@@ -114,7 +114,7 @@ class Recovery:
 
     def _under_way(self, call: ToolCall, print_: str) -> Handled | None:
         """Refuse a write that another thread or process is making at this moment, or that has been done under its id."""
-        incident = self.ledger.standing(call, print_)
+        incident = self.ledger.writes.standing(call, print_)
         if incident is None:
             return None
         why = _DONE if incident.happened else _RUNNING
@@ -157,16 +157,16 @@ class Recovery:
         try:
             reply = (yield Invoke(call)) or Reply()
         except (GeneratorExit, ComesAgain) as end:
-            safely(self.ledger.interrupted, call, not isinstance(end, ComesAgain))
+            safely(self.ledger.writes.interrupted, call, not isinstance(end, ComesAgain))
             raise
         learned = safely(self.ledger.finish, ticket, reply) if ticket is not None else None
         if learned is None:
-            safely(self.ledger.interrupted, call, True)
+            safely(self.ledger.writes.interrupted, call, True)
         return learned or _unlearned(call, reply), reply
 
     def _make_unless_standing(self, call: ToolCall) -> Generator[Request, Reply | None, Answer]:
         """Make one call of btm's own, unless it is a write that is being made elsewhere."""
-        incident = safely(self.ledger.standing, call)
+        incident = safely(self.ledger.writes.standing, call)
         if incident is None:
             return (yield from self._make(call))
         return Learned(incident.outcome), Reply(error=RefusedCallError(f"{call_text(call)} may be running"))
@@ -183,10 +183,10 @@ class Recovery:
             self.fallback_map,
             self.ledger.known(incident.conversation),
             available=self.available,
-            health=self.ledger.health(incident.tool),
+            health=self.ledger.conditions.sentence(incident.tool),
             worked=() if mapped else self.ledger.stood_in(incident.tool, incident.kind),
-            down=self._is_down if self.ledger.any_down else None,
-            worked_before=self.ledger.worked_before(incident.tool),
+            down=self._is_down if self.ledger.conditions.any_down else None,
+            worked_before=self.ledger.conditions.worked_before(incident.tool),
         )
         if self.skills is None:
             return options
@@ -247,7 +247,7 @@ class Recovery:
         if down is None:
             return None
         outcome = Outcome(down.kind, detail="not called: it is down for everyone", rule=NOT_MADE)
-        incident = self.ledger.not_made(call, outcome)
+        incident = self.ledger.conversations.suspect(call, outcome)
         handled = Handled(call, outcome, refused=True, trail=(Move(None, call, outcome),))
         if self.mode.acts:
             handled = yield from self._acting.recover(handled, incident)
@@ -259,13 +259,13 @@ class Recovery:
         )
 
     def _is_down(self, tool: str, effect: Effect) -> bool:
-        return self.ledger.closed_to(tool, effect) is not None
+        return self.ledger.conditions.closed_to(tool, effect) is not None
 
     # -- second sources ---------------------------------------------------------------------------------------------
 
     def _unchecked(self, call: ToolCall, checks: list[Check]) -> Handled | None:
         """Refuse, once, a call that rests on reads which nobody has confirmed; the agent may check them, or insist."""
-        if not self.ledger.asked_to_confirm(call.conversation, [check.read.digest for check in checks]):
+        if not self.ledger.reads.ask(call.conversation, [check.read.digest for check in checks]):
             return None
         first = checks[0]
         outcome = Outcome(ErrorKind.PRECONDITION_FAILED, rule=UNCHECKED)

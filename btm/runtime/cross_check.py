@@ -21,7 +21,7 @@ from btm.fallback.values import fields_at
 from btm.model import SUCCESS, Action, Effect, ErrorKind, Incident, Outcome, ToolCall
 from btm.planning.plan import Level
 from btm.planning.policy import Policies, Situation
-from btm.runtime.state import Ledger
+from btm.runtime.ledger import Ledger
 from btm.runtime.unconfirmed_reads import SeenRead, scalars_of
 
 MAX_CHECKS = 3
@@ -58,7 +58,7 @@ class SecondSources:
 
     def of(self, call: ToolCall) -> list[Check]:
         """Return what the policies want confirmed of the answer that ``call`` just gave: its tool was wrong before."""
-        read = self.ledger.doubtful_read(call)
+        read = self.ledger.reads.doubtful(call)
         return self._wanted(call, SUCCESS, self._usable([read]), pending=False) if read is not None else []
 
     def behind(self, call: ToolCall, outcome: Outcome) -> list[Check]:
@@ -68,7 +68,7 @@ class SecondSources:
     def made_by(self, call: ToolCall) -> list[Check]:
         """Return the checks that a call of the agent's own is, whether or not it was meant so."""
         reads = [
-            read for read in self.ledger.all_unconfirmed(call.conversation) if read.call.tool != call.tool
+            read for read in self.ledger.reads.unconfirmed(call.conversation) if read.call.tool != call.tool
         ]
         return [
             Check(read, call)
@@ -79,12 +79,12 @@ class SecondSources:
 
     def standing(self, conversation: str, tool: str) -> list[Check]:
         """Return what the policies would want confirmed if a call of ``tool`` were made now, on whatever it rests."""
-        offers = self._usable(self.ledger.all_unconfirmed(conversation))
+        offers = self._usable(self.ledger.reads.unconfirmed(conversation))
         call = ToolCall(tool, {}, Effect.WRITE, conversation)
         return self._wanted(call, SUCCESS, offers, pending=True)
 
     def _required(self, call: ToolCall, outcome: Outcome, *, pending: bool) -> list[Check]:
-        offers = self._usable(self.ledger.unconfirmed_reads(call))
+        offers = self._usable(self.ledger.reads.unconfirmed_behind(call))
         return self._wanted(call, outcome, offers, pending=pending)
 
     def _wanted(
@@ -100,7 +100,7 @@ class SecondSources:
             irreversible=self.fallback_map.irreversible(call.tool),
             idempotent=self.fallback_map.idempotent(call.tool),
             unchecked=unchecked,
-            doubted=tuple(filter(self.ledger.suspected, unchecked)),
+            doubted=tuple(filter(self.ledger.reads.suspected, unchecked)),
             pending=pending,
         )
         required = [v for v in self.policies.judge(situation) if v.require is Action.VERIFY]
@@ -115,7 +115,7 @@ class SecondSources:
         ]
 
     def _worth_asking(self, read: SeenRead, offer: Step) -> bool:
-        return self.ledger.chance_wrong(read.call.tool) * self.worth > offer.cost
+        return self.ledger.reads.chance_wrong(read.call.tool) * self.worth > offer.cost
 
     def _usable(self, reads: Sequence[SeenRead]) -> list[_Offer]:
         """Return each read that another tool can confirm, with the call that does."""
@@ -142,16 +142,18 @@ class SecondSources:
         uses no value of the fields in question, nothing comes of it: it would do the same.
         """
         read, other = check.read, check.other
-        self.ledger.confirm(read.call.conversation, read.digest, self.ledger.digest(other, result))
+        self.ledger.reads.confirm(
+            read.call.conversation, read.digest, self.ledger.reads.digest(other, result)
+        )
         fields = self.fallback_map.compare(read.call, read.result, result)
         if not fields:
-            self.ledger.agreed(read.call.tool)
+            self.ledger.reads.agreed(read.call.tool)
             return None
-        self.ledger.contradicted(read.call.tool)
+        self.ledger.reads.contradicted(read.call.tool)
         if pending is not None and not _rests_on(pending, read, fields):
             return None
         named = ", ".join(fields)
-        return self.ledger.suspect(
+        return self.ledger.reads.suspect(
             read,
             Outcome(
                 kind=ErrorKind.FACTUAL_ERROR,

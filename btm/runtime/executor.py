@@ -17,7 +17,7 @@ from btm.learning.tracker import Learned
 from btm.model import Action, Effect, Incident, Outcome, ToolCall
 from btm.planning.plan import RecoveryPlan
 from btm.runtime.drivers import Handled, Move, Reply, Request, Wait, what_was_done
-from btm.runtime.state import Ledger
+from btm.runtime.ledger import Ledger
 from btm.support.failsafe import safely
 from btm.support.function_arguments import used_up
 
@@ -134,7 +134,7 @@ class Acting:
         if step.action is not Action.SWITCH or self.fallback_map.effect(step.tool) is Effect.READ:
             return True
         stand_in = ToolCall(step.tool, step.arguments or {}, Effect.WRITE, incident.conversation)
-        return not self.ledger.may_have_happened(stand_in)
+        return not self.ledger.writes.may_have_happened(stand_in)
 
     def _carry_out(
         self, step: Step, incident: Incident, moves: _Moves, parents: tuple[str, ...]

@@ -18,6 +18,7 @@ from btm.fallback.wishes import same_marks, wish_marks
 from btm.model import Effect, ErrorKind, Incident, Outcome, ToolCall
 from btm.store import Event, Intent, IntentEvent, IntentState, WriteLog
 from btm.support.failsafe import safely
+from btm.support.forks import go_on_in_children
 from btm.support.process_identity import is_running, own
 
 MAX_KNOWN = 10_000
@@ -47,6 +48,7 @@ class Intents:
         self._doubts: OrderedDict[_Name, Intent] = OrderedDict()
         self._settled: OrderedDict[_Name, None] = OrderedDict()
         self._lock = threading.Lock()
+        go_on_in_children(self)
 
     def after_fork(self) -> None:
         """Leave what runs to the parent."""

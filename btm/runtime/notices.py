@@ -14,7 +14,7 @@ from btm.planning.context import call_text, instruction
 from btm.planning.plan import RecoveryPlan
 from btm.runtime.breaker import Down
 from btm.runtime.cross_check import Check, SecondSources
-from btm.runtime.state import Ledger
+from btm.runtime.ledger import Ledger
 from btm.support.effects import guess_effect
 from btm.support.untrusted import tool_name
 
@@ -39,7 +39,7 @@ def down_tools(
 ) -> dict[str, Down]:
     """Return the tools whose calls would not go through now, each with what is down."""
     names = fallback_map.tools if available is None else available
-    found = ((n, ledger.closed_to(n, fallback_map.effect(n) or guess_effect(n))) for n in names)
+    found = ((n, ledger.conditions.closed_to(n, fallback_map.effect(n) or guess_effect(n))) for n in names)
     return {name: down for name, down in found if down is not None}
 
 
@@ -50,7 +50,7 @@ def down_lines(
     available: Collection[str] | None,
 ) -> list[str]:
     """Return a line for each tool that is down, with what can stand in for it in this conversation."""
-    if not ledger.any_down:
+    if not ledger.conditions.any_down:
         return []
     tools = down_tools(ledger, fallback_map, available)
     known = ledger.known(conversation) if tools else {}
@@ -75,7 +75,7 @@ def check_lines(sources: SecondSources, conversation: str, available: Collection
     before = ", ".join(map(tool_name, final[:MAX_LINES]))
     return [
         f"check: {BEFORE_ANY_CHANGE}, {check_text(check)}"
-        if sources.ledger.suspected(check.read.call.tool)
+        if sources.ledger.reads.suspected(check.read.call.tool)
         else f"unconfirmed: before {before}, which cannot be undone, {check_text(check)}"
         for check in checks
     ]

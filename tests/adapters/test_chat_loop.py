@@ -107,7 +107,7 @@ def test_a_complete_loop(way: str, as_objects: bool) -> None:
     assert "<recovery" not in str(messages)
     assert learned(memory) == [("get_order", "auth_error", "switch", "list_orders", 1, 1, 1)]
     assert messages[-2]["content"] == json.dumps([ORDER], separators=(",", ":"))
-    assert memory._ledger._conversations == {}
+    assert memory._ledger.conversations._known == {}
 
 
 def test_arguments_that_are_no_json_and_unknown_tools_come_back_as_errors() -> None:

@@ -63,7 +63,7 @@ def test_the_conversation_is_the_thread_or_the_root_run_which_ends_it() -> None:
     graph(get_order, list_orders).invoke(ASK, {"callbacks": [handler]})
     [first] = conversations(memory)
     assert first.startswith("run-")
-    assert memory._ledger._conversations == {}
+    assert memory._ledger.conversations._known == {}
     assert handler._roots == {}
     assert handler._begun == {}
     threaded = {"callbacks": [handler], "configurable": {"thread_id": "t1"}}
@@ -123,4 +123,4 @@ def test_many_runs_leave_nothing_behind() -> None:
     handler = BTMCallbackHandler(memory)
     for _ in range(20):
         asyncio.run(graph(get_order, list_orders).ainvoke(ASK, {"callbacks": [handler]}))
-    assert (handler._roots, handler._begun, memory._ledger._conversations) == ({}, {}, {})
+    assert (handler._roots, handler._begun, memory._ledger.conversations._known) == ({}, {}, {})

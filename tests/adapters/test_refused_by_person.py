@@ -49,7 +49,7 @@ def test_a_rejection_in_place_of_the_tool_teaches_nothing_and_ends_the_recovery(
     assert "not now" in out["messages"][4].text
     assert [row[2] for row in logged(memory)] == ["c1"]
     assert learned(memory) == []
-    assert memory._ledger._conversations["t"].tracker.open_incidents == ()
+    assert memory._ledger.conversations._known["t"].tracker.open_incidents == ()
     assert "<recovery" in str(model.requests[1][-1].content)
     assert model.requests[2][-1].type == "tool"  # nothing more is advised
 
@@ -64,5 +64,5 @@ def test_a_rejection_before_the_tool_is_reached_does_so_too() -> None:
     assert out["messages"][-1].text == "done"
     assert [row[2] for row in logged(memory)] == ["c1"]
     assert learned(memory) == []
-    assert memory._ledger._conversations["t"].tracker.open_incidents == ()
+    assert memory._ledger.conversations._known["t"].tracker.open_incidents == ()
     assert "<recovery" not in str(model.requests[2][1:])

@@ -21,7 +21,7 @@ from btm.planning.options import MapRelations, options_for
 from btm.planning.planner import Planner
 from btm.planning.policy import Policies
 from btm.runtime.drivers import Reply
-from btm.runtime.state import Ledger
+from btm.runtime.ledger import Ledger
 from btm.store import Snapshot
 
 TEN = FallbackMap.from_text(
@@ -43,7 +43,7 @@ def ledger(monkeypatch: pytest.MonkeyPatch) -> Ledger:
     def named(call: ToolCall, result: Any, error: Exception | None, fallback_map: Any, **_: Any) -> Outcome:
         return SUCCESS if error is None else Outcome(ErrorKind.TIMEOUT)
 
-    monkeypatch.setattr("btm.runtime.state.outcome_of", named)
+    monkeypatch.setattr("btm.runtime.ledger.outcome_of", named)
     snapshot = Snapshot(Decay(86_400.0, 0.0), Priors(), b"key")
     return Ledger(snapshot, TEN, clock=lambda: 1.0, emit=lambda event: None, believe=pooled)
 

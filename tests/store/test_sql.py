@@ -156,7 +156,7 @@ def test_one_call_can_be_an_attempt_on_two_incidents(store: SqlStore) -> None:
     assert stored(store) == {RETRY: (2.0, 0.0)} == recounted(store)
 
 
-def test_an_incident_has_its_latest_state(store: SqlStore) -> None:
+def test_an_incident_has_its_latest_ledger(store: SqlStore) -> None:
     store.write([event(1, incidents=(incident(),)), IncidentEvent((incident(IncidentState.ABANDONED),))])
     store.write([IncidentEvent((incident(IncidentState.RESOLVED, "talk/i1"),))])
     assert {row["incident_id"]: row["state"] for row in store.log("incidents")} == {

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from btm.learning.posterior import Decay, Priors, pooled
 from btm.memory import ToolMemory
 from btm.model import Effect, ErrorKind, ToolCall
-from btm.runtime import state
+from btm.runtime import conversations
 from btm.runtime.drivers import Reply
-from btm.runtime.state import Ledger
+from btm.runtime.ledger import Ledger
 from btm.store import CallEvent, Event, IncidentEvent, Snapshot
 
 SLOW = Reply(error=TimeoutError("timed out"))
@@ -125,19 +125,19 @@ def test_ending_a_conversation_abandons_its_incidents_and_forgets_its_facts(watc
     watched(call("find_user", "talk", "c1"), Reply({"user_id": "u1"}))
     watched(call("get_order", "talk", "c2", order_id="o1"), SLOW)
     assert watched.ledger.known("talk")["user_id"] == "u1"
-    watched.ledger.end("talk")
+    watched.ledger.conversations.end("talk")
     ended = watched.events[-1]
     assert isinstance(ended, IncidentEvent)
     assert [i.state for i in ended.incidents] == ["abandoned"]
     assert dict(watched.ledger.known("talk")) == {}
-    watched.ledger.end("never seen")
+    watched.ledger.conversations.end("never seen")
     assert watched.events[-1] is ended
 
 
 def test_the_conversation_longest_unused_makes_room(
     watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(state, "MAX_CONVERSATIONS", 3)
+    monkeypatch.setattr(conversations, "MAX_CONVERSATIONS", 3)
     watched(call("get_order", "old", "c1", order_id="o1"), SLOW)
     for n in range(2):
         watched(call("get_order", f"talk{n}", "c1"))
@@ -153,7 +153,7 @@ def test_the_conversation_longest_unused_makes_room(
 
 def test_a_call_in_flight_when_its_conversation_ends_is_still_taken_in(watched: Watched) -> None:
     begun = watched.ledger.begin(call("get_order", "talk", "c1", order_id="o1"))
-    watched.ledger.end("talk")
+    watched.ledger.conversations.end("talk")
     assert watched.ledger.finish(begun, SLOW).incident is not None
     assert len(watched.calls) == 1
 
@@ -175,7 +175,7 @@ def test_weights_are_rebased_in_a_process_that_runs_for_long() -> None:
 def test_health_is_over_all_conversations(watched: Watched) -> None:
     for n in range(4):
         watched(call("get_order", f"talk{n}", "c1", order_id="o1"), SLOW)
-    assert watched.ledger.health("get_order").startswith("failed 4 of its last 4 calls")
+    assert watched.ledger.conditions.sentence("get_order").startswith("failed 4 of its last 4 calls")
 
 
 def test_an_event_is_handed_over_in_the_order_in_which_it_was_learned() -> None:
@@ -284,7 +284,7 @@ def test_the_same_run_twice_leaves_the_same_bytes(moves: Moves) -> None:
             contexts.append(handled.context.text if handled.context else "")
             if number % 7 == 3:
                 memory.flush()
-        memory._ledger.end_all()
+        memory._ledger.conversations.end_all()
         assert memory.flush()
         store: Any = memory._store
         rows = [store.log(table) for table in ("calls", "attempts", "incidents")]
@@ -315,21 +315,21 @@ def test_a_clock_that_is_set_back_does_not_make_evidence_count_more_than_once(tm
 def test_a_call_replayed_after_its_conversation_ended_teaches_nothing(watched: Watched) -> None:
     watched(call("get_order", "talk", "c1", order_id="o1"), SLOW)
     watched(call("get_order", "talk", "c2", order_id="o1"))
-    watched.ledger.end("talk")
+    watched.ledger.conversations.end("talk")
     events = len(watched.events)
     for call_id, reply in (("c1", SLOW), ("c2", Reply("ok"))):
         again = watched(call("get_order", "talk", call_id, order_id="o1"), reply)
         assert again.outcome.ok is (call_id == "c2")
         assert again.incident is None
     watched(call("get_order", "talk", "c3", order_id="o1"))  # new, and no answer to what was settled before
-    watched.ledger.end("talk")
+    watched.ledger.conversations.end("talk")
     assert len(watched.events) == events + 1
     assert [b.n for _, b in watched.ledger.beliefs()] == [1.0]
 
 
 def test_a_conversation_may_go_on_under_its_name_with_new_calls(watched: Watched) -> None:
     watched(call("get_order", "talk", "c1", order_id="o1"), SLOW)
-    watched.ledger.end("talk")
+    watched.ledger.conversations.end("talk")
     assert watched(call("get_order", "talk", "c2", order_id="o1"), SLOW).incident is not None
     watched(call("get_order", "talk", "c3", order_id="o1"))
     assert [b.n for _, b in watched.ledger.beliefs()] == [1.0]

@@ -1,0 +1,77 @@
+"""The open incidents of one conversation: which there are, which belongs below which, and how they end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from btm.learning.matching import OpenIncident
+from btm.model import Attempt, Incident, IncidentState
+
+MAX_OPEN = 64
+"""Incidents of one conversation that are open at once; beyond them the oldest is abandoned."""
+
+
+class OpenIncidents:
+    """Incidents by id, oldest first. Not thread-safe: its owner holds the lock."""
+
+    def __init__(self) -> None:
+        self.by_id: dict[str, OpenIncident] = {}
+        self.left_for_room = 0
+        """Incidents that were abandoned because too many were open."""
+        self._below: dict[str, list[str]] = {}  # the incidents of substitutes that failed in place of each
+
+    def of_call(self, fingerprint: str, tool: str) -> OpenIncident | None:
+        """Return the newest incident that the same call (tool and arguments) belongs to."""
+        for note in reversed(self.by_id.values()):
+            if note.incident.tool == tool and fingerprint in note.fingerprints:
+                return note
+        return None
+
+    def add(self, note: OpenIncident) -> None:
+        """Take in an incident; one that has a parent is closed with it."""
+        incident = note.incident
+        self.by_id[incident.incident_id] = note
+        if incident.parent_id:
+            self._below.setdefault(incident.parent_id, []).append(incident.incident_id)
+
+    def close(
+        self, note: OpenIncident, state: IncidentState, at: float, attempts: tuple[Attempt, ...] | None = None
+    ) -> list[Incident]:
+        """Close an incident, and with it those of substitutes that had failed while standing in for it."""
+        attempts = note.incident.attempts if attempts is None else attempts
+        left = IncidentState.ABANDONED if state is IncidentState.RESOLVED else state
+        closed = [self._take_out(note, state, at, attempts)]
+        for incident in closed:  # which grows: a chain of substitutes can be as long as a conversation
+            for name in self._below.pop(incident.incident_id, ()):
+                child = self.by_id.get(name)
+                if child is not None:
+                    closed.append(self._take_out(child, left, at, child.incident.attempts))
+        return closed
+
+    def close_all(self, state: IncidentState, at: float) -> list[Incident]:
+        """Close every incident."""
+        closed: list[Incident] = []
+        while self.by_id:
+            closed += self.close(self._oldest(), state, at)
+        return closed
+
+    def expire(self, sequence: int, at: float) -> list[Incident]:
+        """Abandon the incidents whose time is over at a call, and the oldest ones where there is no room for more."""
+        closed: list[Incident] = []
+        for note in list(self.by_id.values()):
+            if sequence > note.until and note.incident.incident_id in self.by_id:
+                closed += self.close(note, IncidentState.ABANDONED, at)
+        while len(self.by_id) >= MAX_OPEN:
+            closed += self.close(self._oldest(), IncidentState.ABANDONED, at)
+            self.left_for_room += 1
+        return closed
+
+    def _oldest(self) -> OpenIncident:
+        return next(iter(self.by_id.values()))
+
+    def _take_out(
+        self, note: OpenIncident, state: IncidentState, at: float, attempts: tuple[Attempt, ...]
+    ) -> Incident:
+        del self.by_id[note.incident.incident_id]
+        note.incident = replace(note.incident, state=state, closed_at=at, attempts=attempts)
+        return note.incident

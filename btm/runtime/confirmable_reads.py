@@ -1,0 +1,85 @@
+"""What was read that a second source can confirm, over all conversations, and how far each tool's answers are trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from btm.fallback import FallbackMap
+from btm.model import Effect, Incident, Outcome, ToolCall
+from btm.runtime.conversations import ConversationState, LiveConversations
+from btm.runtime.trust import Trust
+from btm.runtime.unconfirmed_reads import SeenRead, behind
+
+
+class ConfirmableReads:
+    """Thread-safe: the lock of the conversations guards it too."""
+
+    def __init__(self, conversations: LiveConversations, fallback_map: FallbackMap) -> None:
+        self._conversations, self._map = conversations, fallback_map
+        self._trust = Trust()
+
+    def note(self, conversation: ConversationState, call: ToolCall, result: Any) -> None:
+        """Keep a good answer that a second source could confirm; after a write, nothing read before counts."""
+        if call.effect is Effect.WRITE:
+            conversation.reads.forget()
+        entry = self._map.tools.get(call.tool)
+        if entry is not None and entry.cross_check is not None:
+            conversation.reads.keep(call, result, self.digest)
+
+    def digest(self, call: ToolCall, result: Any) -> str:
+        """Return a name for one answer to one call."""
+        return self._conversations.digest(call.tool, [call.arguments, result])
+
+    def unconfirmed_behind(self, call: ToolCall) -> tuple[SeenRead, ...]:
+        """Return the reads whose values a call uses and that no second source has confirmed, newest first."""
+        with self._conversations.lock:
+            reads = self._conversations.get(call.conversation).reads.unconfirmed()
+        return behind(call, reads)
+
+    def unconfirmed(self, conversation: str) -> tuple[SeenRead, ...]:
+        """Return the reads of a conversation that no second source has confirmed, newest first."""
+        with self._conversations.lock:
+            known = self._conversations.find(conversation)
+            return known.reads.unconfirmed() if known is not None else ()
+
+    def doubtful(self, call: ToolCall) -> SeenRead | None:
+        """Return what a read just gave, if its tool was found wrong before in this conversation."""
+        with self._conversations.lock:
+            return self._conversations.get(call.conversation).reads.doubtful(call)
+
+    def confirm(self, conversation: str, *digests: str) -> None:
+        """Note that these answers need no further second source."""
+        with self._conversations.lock:
+            self._conversations.get(conversation).reads.confirm(digests)
+
+    def ask(self, conversation: str, digests: Iterable[str]) -> bool:
+        """Note that the agent is asked to have these answers confirmed; return whether that is new of any."""
+        with self._conversations.lock:
+            return self._conversations.get(conversation).reads.ask(digests)
+
+    def suspect(self, read: SeenRead, outcome: Outcome) -> Incident:
+        """Open an incident for a read that had seemed to succeed."""
+        with self._conversations.lock:
+            self._conversations.get(read.call.conversation).reads.doubt(read.call.tool)
+            return self._conversations.suspect(read.call, outcome)
+
+    def agreed(self, tool: str) -> None:
+        """Note that a second source said the same as ``tool``."""
+        with self._conversations.lock:
+            self._trust.agreed(tool)
+
+    def contradicted(self, tool: str) -> None:
+        """Note that a second source said otherwise than ``tool``."""
+        with self._conversations.lock:
+            self._trust.contradicted(tool)
+
+    def chance_wrong(self, tool: str) -> float:
+        """Return the expected chance that an answer of ``tool`` is wrong."""
+        with self._conversations.lock:
+            return self._trust.chance_wrong(tool)
+
+    def suspected(self, tool: str) -> bool:
+        """Whether answers of ``tool`` (or of tools at large) turned out wrong more often than is usual."""
+        with self._conversations.lock:
+            return self._trust.suspected(tool)

@@ -1,0 +1,248 @@
+"""What is learned from calls, as it happens: trackers, facts, evidence and health behind one lock.
+
+The ledger holds what a process knows now and hands every finished call to the writer; it decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from btm.events import Hooks, IncidentClosed, IncidentOpened
+from btm.fallback import FallbackMap
+from btm.learning.posterior import BetaPosterior
+from btm.learning.tracker import Learned, Ticket
+from btm.model import Action, Attempt, Effect, ErrorKind, EvidenceKey, Incident, ToolCall
+from btm.runtime.breaker import Began, Breaker
+from btm.runtime.conditions import ToolConditions
+from btm.runtime.confirmable_reads import ConfirmableReads
+from btm.runtime.conversations import ConversationState, LiveConversations
+from btm.runtime.deduplication import Finished
+from btm.runtime.done_writes import undone_outcome
+from btm.runtime.drivers import Reply
+from btm.runtime.evidence import BeliefFunction, Credit
+from btm.runtime.intents import Intents
+from btm.runtime.outcomes import outcome_of
+from btm.runtime.result_schemas import ResultSchemas
+from btm.runtime.uncertain_writes import UncertainWrites
+from btm.store import CallEvent, Event, RecentCall, ShapeRow, Snapshot, WriteLog
+from btm.support.call_ids import NO_TURN, Turn
+from btm.support.untrusted import bounded_json, redact
+
+_ARGUMENTS_LIMIT = 4_000
+
+
+class Ledger:
+    """The live state of a memory. Every public method is thread-safe and short."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        fallback_map: FallbackMap,
+        *,
+        clock: Callable[[], float],
+        emit: Callable[[Event], None],
+        hooks: Hooks | None = None,
+        believe: BeliefFunction,
+        write_log: WriteLog | None = None,
+        strict_writes: bool = False,
+        store_arguments: bool = False,
+        learn_shapes: bool = False,
+        breaker: Breaker | None = None,
+    ) -> None:
+        self._map = fallback_map
+        self._clock = clock
+        self._emit = emit
+        self._hooks = hooks or Hooks()
+        self._store_arguments = store_arguments
+        self._credit = Credit(snapshot, believe)
+        self._shapes = ResultSchemas(snapshot.shapes) if learn_shapes else None
+        self._intents = Intents(write_log, snapshot.hash_key, fallback_map, emit, strict=strict_writes)
+        self.conversations = LiveConversations(
+            fallback_map,
+            snapshot.hash_key,
+            snapshot.left_open,
+            clock=clock,
+            emit=emit,
+            hooks=self._hooks,
+        )
+        self.writes = UncertainWrites(self.conversations, self._intents, fallback_map, clock)
+        self.reads = ConfirmableReads(self.conversations, fallback_map)
+        self.conditions = ToolConditions(
+            self.conversations, fallback_map, breaker, snapshot.recent_calls, clock=clock, hooks=self._hooks
+        )
+        self._finished = Finished()
+        self._begun = 0
+
+    # -- a call ---------------------------------------------------------------------------------------------------
+
+    def told_apart(self, call: ToolCall, turn: Turn = NO_TURN) -> tuple[ToolCall, str]:
+        """Return a call under a name that no other call has, if its id is taken, and its fingerprint.
+
+        See :mod:`btm.runtime.deduplication`.
+        """
+        print_ = self.conversations.fingerprint(call)
+        with self.conversations.lock:
+            name = self._finished.name(call.conversation, call.call_id, print_, turn)
+        return (call if name == call.call_id else replace(call, call_id=name)), print_
+
+    def begin(self, call: ToolCall, print_: str = "") -> Ticket:
+        """Note that a call begins. ``print_`` is its fingerprint where :meth:`told_apart` gave it already."""
+        print_ = print_ or self.conversations.fingerprint(call)
+        now = self._clock()
+        if self._intents.concerns(call):
+            self._intents.begin(call, print_, now, None)  # unless :meth:`standing` did
+        with self.conversations.lock:
+            conversation = self.conversations.get(call.conversation)
+            if (call.conversation, call.call_id) in self._finished:
+                return Ticket(call, print_, at=now)
+            self._begun += 1
+            return conversation.tracker.begin(call, print_, now)._replace(order=self._begun)
+
+    def finish(self, ticket: Ticket, reply: Reply) -> Learned:
+        """Take in what came of a call: name it, give credit, note values, hand it to the writer."""
+        call, now = ticket.call, self._clock()
+        shape = self._shapes.profile(call.tool) if self._shapes is not None else None
+        outcome = outcome_of(call, reply.result, reply.error, self._map, now=now, shape=shape)
+        if self._intents.concerns(call):
+            self._intents.end(call, outcome)
+        with self.conversations.lock:
+            conversation = self.conversations.get(call.conversation)
+            # A replay teaches nothing; of two watchers of one call the first to finish teaches.
+            if not ticket.sequence or (call.conversation, call.call_id) in self._finished:
+                return Learned(
+                    outcome, incident=conversation.tracker.incident_of(ticket.fingerprint, call.tool)
+                )
+            self._finished.add(call.conversation, call.call_id)
+            learned = conversation.tracker.finish(
+                ticket, outcome, at=now, latency_s=now - ticket.at, result=reply.result
+            )
+            outcome = learned.outcome
+            self._credit.give(learned.attempts, now)
+            if outcome.kind is ErrorKind.FACTUAL_ERROR:
+                conversation.reads.doubt(call.tool)
+            began = Began(ticket.at, ticket.order, self._begun)
+            self.conditions.note(call, outcome.kind, now, began)
+            shapes: tuple[ShapeRow, ...] = ()
+            if outcome.ok:
+                if self._map.tools:
+                    conversation.facts.note(call.tool, call.arguments, reply.result)
+                    self.reads.note(conversation, call, reply.result)
+                if self._shapes is not None:
+                    shapes = self._shapes.learn(call.tool, reply.result)
+            # Under the lock, so that events are written in the order in which they were learned.
+            self._emit(self._event(ticket, learned, now, shapes))
+            self.writes.settle(conversation.tracker, learned)
+            if outcome.ok:
+                learned = self._held_against_writes(conversation, ticket, learned, now, reply.result)
+            if learned.opened and learned.incident is not None:
+                self._hooks.post(IncidentOpened(learned.incident))
+            for incident in learned.closed:
+                self._hooks.post(IncidentClosed(incident))
+            return learned
+
+    def _held_against_writes(
+        self, conversation: ConversationState, ticket: Ticket, learned: Learned, now: float, result: Any
+    ) -> Learned:
+        """Keep a write that answered well; hold a read against those kept: one that was not done had failed after all."""
+        call = ticket.call
+        if call.effect is Effect.WRITE:
+            conversation.done.keep(call, now, learned.attempts)
+            return learned
+        write = conversation.done.undone(call, ticket.at, result)
+        if write is None:
+            return learned
+        self._credit.turn([attempt for attempt in write.attempts if attempt.success])
+        incident = self.conversations.suspect(write.call, undone_outcome(write, call), found_wrong=True)
+        return learned if learned.incident is not None else learned._replace(incident=incident)
+
+    def _event(self, ticket: Ticket, learned: Learned, now: float, shapes: tuple[ShapeRow, ...]) -> CallEvent:
+        failed = (learned.incident,) if learned.incident is not None and not learned.outcome.ok else ()
+        arguments = None
+        if self._store_arguments:
+            arguments = redact(bounded_json(ticket.call.arguments, _ARGUMENTS_LIMIT), _ARGUMENTS_LIMIT)
+        return CallEvent(
+            call=ticket.call,
+            fingerprint=ticket.fingerprint,
+            outcome=learned.outcome,
+            ended_at=now,
+            latency_s=now - ticket.at,
+            arguments=arguments,
+            attempts=learned.attempts,
+            incidents=(*failed, *learned.closed),
+            shapes=shapes,
+        )
+
+    def forget_shape(self, tool: str) -> None:
+        """Forget what a tool's good results looked like."""
+        if self._shapes is not None:
+            with self.conversations.lock:
+                self._shapes.forget(tool)
+
+    def known(self, conversation: str) -> Mapping[str, Any]:
+        """Return a copy of the values seen in a conversation, by field name."""
+        with self.conversations.lock:
+            return dict(self.conversations.get(conversation).facts.known)
+
+    def now(self) -> float:
+        """Return the time of the ledger's clock."""
+        return self._clock()
+
+    # -- incidents --------------------------------------------------------------------------------------------------
+
+    def incident(self, conversation: str, incident_id: str) -> Incident | None:
+        """Return an incident as it stands now, or None when it is closed."""
+        with self.conversations.lock:
+            return self.conversations.get(conversation).tracker.incident(incident_id)
+
+    def would_answer(self, call: ToolCall) -> tuple[Incident, Action] | None:
+        """Return the open incident on which a call that was not made yet would be an attempt, and as which action."""
+        with self.conversations.lock:
+            conversation = self.conversations.find(call.conversation)
+            if conversation is None or not conversation.tracker.open_incidents:
+                return None
+            print_ = self.conversations.fingerprint(call)
+            return conversation.tracker.would_answer(call, print_)
+
+    def withdraw(self, call: ToolCall) -> None:
+        """Give up what a call was to recover: a person refused it."""
+        print_ = self.conversations.fingerprint(call)
+        with self.conversations.lock:
+            conversation = self.conversations.find(call.conversation)
+            if conversation is not None:
+                self.conversations.closed(conversation.tracker.withdraw(call, print_, self._clock()))
+
+    # -- numbers ----------------------------------------------------------------------------------------------------
+
+    def belief(self, key: EvidenceKey) -> BetaPosterior:
+        """Return the belief about one key as of now."""
+        with self.conversations.lock:
+            return self._credit.belief(key, self._clock())
+
+    def beliefs(self) -> list[tuple[EvidenceKey, BetaPosterior]]:
+        """Return every key that has evidence, with its belief as of now."""
+        with self.conversations.lock:
+            return self._credit.beliefs(self._clock())
+
+    def stood_in(self, tool: str, kind: ErrorKind) -> tuple[str, ...]:
+        """Return the tools that answered after this failure before, the most proven first."""
+        with self.conversations.lock:
+            return self._credit.stood_in(tool, kind, self._clock())
+
+    def take_in_others(self, calls: Iterable[RecentCall]) -> None:
+        """Take in how calls of other processes ended; those of this one are passed over."""
+        with self.conversations.lock:
+            others = (c for c in calls if (c.conversation, c.call_id) not in self._finished)
+            self.conditions.take_in(others)
+
+    def retract(self, events: Iterable[CallEvent]) -> None:
+        """Take back what calls taught: the store had them already, from another process or an earlier run."""
+        with self.conversations.lock:
+            for item in events:
+                self._credit.take_back(item.attempts)
+
+    def moved(self, attempts: Iterable[Attempt]) -> None:
+        """Turn attempts that had counted as successes into failures."""
+        with self.conversations.lock:
+            self._credit.turn(attempts)
