@@ -190,7 +190,7 @@ class Recovery:
         )
         if self.skills is None:
             return options
-        healed = self.ledger.worked_before(incident.tool, healed=True)
+        healed = self.ledger.conditions.worked_before(incident.tool, healed=True)
         return self.skills.options(options, incident, self.ledger.now(), healed=healed)
 
     def _above(self, incident: Incident) -> Iterator[Incident]:
