@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from btm.logs.conversation import NO_RESULT
+from btm.logs.refusals import MARK, STATUSES
 from btm.logs.values import content_of, error_name, is_control_flow, parsed_json
 from btm.logs.words import (
     ERROR_TEXT,
@@ -75,6 +76,8 @@ def failed(found: Mapping[str, Any]) -> tuple[bool | None, Any, str | None]:
         words = (found.get(key) for key in STATUS)
         lost = any(type(word) is str and plain(word) in FAILED for word in words)
         flag = True if lost or any(found.get(key) is False for key in SUCCESS) or exit_code(found) else None
+    if any(type(word := found.get(key)) is str and plain(word) in STATUSES for key in STATUS):
+        return True, said, MARK
     if type(name) is not str:
         name = error_name(said)
     return flag, said, name if flag else None
@@ -112,6 +115,8 @@ def opened(value: Any) -> Answer:
         return (value, True, None) if flagged else (found[name], None, None)
     if type(code := found.get("errorcode")) is str and "type" in found:
         return value, True, code
+    if plain(str(found.get("type"))) in STATUSES:
+        return first(found, ("reason", *INNER)), True, MARK
     if not _wraps(found) and not ("status" in found and found.keys() <= {"status", "value", "error"}):
         return value, None, None
     is_error, said, error_type = failed(found)

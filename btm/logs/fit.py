@@ -14,6 +14,7 @@ from btm.logs.eventlog import NAME as EVENTS
 from btm.logs.identity import beginnings, known_calls
 from btm.logs.learned import LearnedFrom
 from btm.logs.listening import Listener, Told
+from btm.logs.refusals import REFUSED
 from btm.model import Action, Attempt, ErrorKind, EvidenceKey
 from btm.store import EvidenceRow
 
@@ -103,6 +104,8 @@ class Fit:
         self.calls += len(fresh) + told.unanswered
         self.format_calls[name] += len(fresh) + told.unanswered
         self.unanswered += told.unanswered
+        if refusals := sum(outcome.rule == REFUSED.rule for _, outcome, _ in fresh):
+            self.passed["a call that a person refused"] += refusals
         before = {call.call_id for call, _, recorded in heard if id(recorded) in old}
         opened = (i.incident_id.removeprefix(f"{i.conversation}/") for i in told.incidents)
         self.incidents += sum(call_id not in before for call_id in opened)

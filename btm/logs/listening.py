@@ -18,6 +18,7 @@ from btm.fallback import FallbackMap
 from btm.learning.tracker import ConversationTracker, Learned
 from btm.logs.conversation import NO_RESULT, Conversation, RecordedCall
 from btm.logs.eventlog import NAME as EVENTS
+from btm.logs.refusals import MARK, REFUSED, says_refused
 from btm.logs.turns import made_call
 from btm.model import SUCCESS, Attempt, Effect, Incident, Outcome, ToolCall
 from btm.planning.options import MapRelations
@@ -118,6 +119,8 @@ class Listener:
             return recorded.outcome
         result: Any = recorded.result
         failed = bool(recorded.is_error)
+        if recorded.error_type == MARK:
+            return REFUSED
         if result is NO_RESULT:
             if not failed:  # the log says that it ended well, and not what it gave
                 return SUCCESS
@@ -140,6 +143,8 @@ class Listener:
         return outcome
 
     def _classified(self, call: ToolCall, result: Any, failed: bool) -> Outcome:
+        if says_refused(result):
+            return REFUSED
         given = ToolResult(result, is_error=True) if failed else result
         return outcome_of(call, given, None, self._map, now=call.at)
 
@@ -168,11 +173,17 @@ def retold(
         # Where nothing is open that these could be attempts on, and nothing opens, there is nothing to tell.
         quiet = tracker.idle and all(outcome.kind is None for _, outcome, _ in turn)
         begun = [
-            None if quiet else tracker.begin(call, fingerprint(call.tool, call.arguments), call.at)
-            for call, _, _ in turn
+            None
+            if quiet or outcome.rule == REFUSED.rule
+            else tracker.begin(call, fingerprint(call.tool, call.arguments), call.at)
+            for call, outcome, _ in turn
         ]
         for ticket, heard in zip(begun, turn, strict=True):
             call, outcome, recorded = heard
+            if outcome.rule == REFUSED.rule:
+                closed = tracker.withdraw(call, fingerprint(call.tool, call.arguments), call.at)
+                yield heard, Learned(outcome, closed=closed), call.at
+                continue
             # A call counts from when it ended.
             at = max(call.at, min(call.at + (recorded.latency_s or 0.0), latest))
             learned = Learned(outcome)
