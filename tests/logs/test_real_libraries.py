@@ -27,8 +27,10 @@ def library(name: str) -> Any:
             pytest.skip(f"{name} is not installed: {missing}")
 
 
-def told(path: Path, content: str) -> tuple[int, int, int]:
-    path.write_text(content)
+def told(path: Path, content: str | None = None) -> tuple[int, int, int]:
+    """Conversations, calls and errors of a log, which holds ``content``, or is there already."""
+    if content is not None:
+        path.write_text(content)
     conversations, skipped = read(path)
     assert skipped == []
     heard = [LISTENER.listen(conversation) for conversation in conversations]
