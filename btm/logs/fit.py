@@ -86,9 +86,11 @@ class Fit:
         """
         name = conversation.format
         heard = [one for turn in told.turns for one in turn]
-        # A replay within the conversation is answered, too, and was heard once.
-        old = {id(recorded) for recorded in islice((r for r in conversation.calls if r.answered), known)}
-        fresh = [one for one in heard if id(one[2]) not in old]
+        fresh, before = heard, frozenset[str]()
+        if known:  # a replay within the conversation is answered, too, and was heard once
+            old = {id(recorded) for recorded in islice((r for r in conversation.calls if r.answered), known)}
+            fresh = [one for one in heard if id(one[2]) not in old]
+            before = frozenset(call.call_id for call, _, recorded in heard if id(recorded) in old)
         for call, outcome, _ in fresh:
             self.tools[call.tool] += 1
             if outcome.kind is not None:
@@ -106,7 +108,6 @@ class Fit:
         self.unanswered += told.unanswered
         if refusals := sum(outcome.rule == REFUSED.rule for _, outcome, _ in fresh):
             self.passed["a call that a person refused"] += refusals
-        before = {call.call_id for call, _, recorded in heard if id(recorded) in old}
         opened = (i.incident_id.removeprefix(f"{i.conversation}/") for i in told.incidents)
         self.incidents += sum(call_id not in before for call_id in opened)
         attempts = _some_of_each([attempt for attempt in told.attempts if attempt.call_id not in before])

@@ -40,13 +40,12 @@ def beginnings(conversation: Conversation) -> Beginnings:
             name, sure = _named(conversation, call.call_id)
             told.update(name.encode("utf-8", "surrogatepass"))
         own = "" if "#" in call.call_id else call.call_id
-        told.update(f"\0{own}\0{call.tool}\0".encode("utf-8", "surrogatepass"))
-        told.update(canonical(call.arguments))
-        if type(result) is str:
-            told.update(result.encode("utf-8", "surrogatepass"))
-        elif result is not NO_RESULT:
-            told.update(canonical(result))
-        told.update(b"\0" if outcome is None else str(outcome.kind).encode())
+        text = result if type(result) is str else ""
+        said = f"\0{own}\0{call.tool}\0{'' if outcome is None else outcome.kind}\0{text}\0"
+        given = canonical(call.arguments)
+        if not text and result is not NO_RESULT:
+            given += canonical(result)
+        told.update(said.encode("utf-8", "surrogatepass") + given)
         digests.append(told.hexdigest()[:DIGITS])
     return Beginnings(digests, sure)
 

@@ -88,8 +88,11 @@ class Listener:
                     unanswered += 1
                     continue
                 call = self._call(recorded.call, name, started, stated=stated)
-                if call.call_id and _is_replay(call, seen.setdefault(call.call_id, [])):
-                    continue
+                if call.call_id:
+                    if (earlier := seen.get(call.call_id)) is None:
+                        seen[call.call_id] = [call]
+                    elif _is_replay(call, earlier):
+                        continue
                 outcome = self._outcome(call, recorded)
                 turn.append((call, outcome, recorded))
                 if first_failure < 0 and outcome.kind is not None:
@@ -195,11 +198,10 @@ def retold(
 
 def _is_replay(call: ToolCall, earlier: list[ToolCall]) -> bool:
     """Whether this call was told before; ``earlier`` are the other calls with its id, to which it is added."""
-    if earlier:
-        own = fingerprint(call.tool, call.arguments)
-        for other in earlier:
-            if name_beside(call.call_id, own, fingerprint(other.tool, other.arguments)) == call.call_id:
-                return True
+    own = fingerprint(call.tool, call.arguments)
+    for other in earlier:
+        if name_beside(call.call_id, own, fingerprint(other.tool, other.arguments)) == call.call_id:
+            return True
     earlier.append(call)
     return False
 
