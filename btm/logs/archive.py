@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import orjson
 
-from btm.errors import MissingExtraError, TraceError
+from btm.errors import MissingExtraError
 
 _ZSTANDARD = 93
 _CHUNK = 1 << 20
@@ -48,8 +48,8 @@ class Members:
                         chunks = iter((_on_one_line(b"".join(chunks)),))
                     yield from chunks
                     yield b"\n"
-        except zipfile.BadZipFile as error:
-            raise TraceError(f"{self._path}: a damaged zip archive: {error}") from error
+        except (zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:  # damaged, locked, or packed oddly
+            raise OSError(f"the zip archive cannot be read: {error}") from error
 
     def _member(self, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Iterator[bytes]:
         if member.compress_type == _ZSTANDARD:

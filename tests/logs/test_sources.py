@@ -202,3 +202,11 @@ def test_a_damaged_archive_is_said_to_be_one(tmp_path: Path) -> None:
     write(tmp_path / "x.zip", b"PK\x03\x04" + bytes(100))
     with pytest.raises(TraceError, match="zip archive"):
         read(tmp_path / "x.zip")
+
+
+def test_a_zip_archive_that_is_none_or_is_damaged_is_reported(tmp_path: Path) -> None:
+    for content in (b"PK\x03\x04 and nothing of the kind", b"PK\x03\x04"):
+        (tmp_path / "log.zip").write_bytes(content)
+        conversations, skipped = read(tmp_path / "log.zip")
+        assert conversations == []
+        assert "the zip archive cannot be read" in skipped[0].reason
