@@ -116,4 +116,4 @@ def _look(path: str, stream: ByteStream, name: str | None) -> tuple[Reader, Log]
     log = Log(path, stream)
     if not log.sample.empty:
         return reader_for(log, name), log
-    return Skipped(path, 0, stream.problem) if stream.problem else None
+    return Skipped(path, 0, stream.problem, lost=True) if stream.problem else None
