@@ -30,7 +30,7 @@ _DUMP = orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS
 
 @click.group("export")
 def export() -> None:
-    """Write logs as failure trajectories, or a database's calls as btm's own event log."""
+    """Write logs as failure trajectories or fine-tuning samples, or a database's calls as an event log."""
 
 
 _out = click.option(
@@ -77,6 +77,43 @@ def trajectories(
         return
     said = _remarks(out)
     said.print(f"{written:,} {'trajectory' if written == 1 else 'trajectories'} in {out}", markup=False)
+    print_skipped(skipped, len(skipped), said)
+
+
+@export.command(short_help="Write logs as fine-tuning samples.")
+@LOGS
+@_out
+@map_option()
+@FORMAT
+@STRICT
+@JSON
+def sft(
+    logs: tuple[str, ...], out: str, map_name: str | None, form: str | None, strict: bool, as_json: bool
+) -> None:
+    """Write the conversations in LOGS that have a reward of 1 as fine-tuning samples, one a line, as they were.
+
+    btm sft build makes samples of what went wrong, too; that needs an environment to run it in.
+    """
+    from btm.training.sft_logs import sample_of  # noqa: PLC0415 - only here
+
+    fallback_map = FallbackMap.load(map_name) if map_name else FallbackMap.empty()
+    listener = Listener(fallback_map, now=time.time())
+    written = read = 0
+    skipped: list[Skipped] = []
+    reading = read_logs(logs, skipped, form=form, strict=strict, quiet=as_json or out == STDOUT)
+    with _written(out, as_json) as file, reading as conversations:
+        for conversation in conversations:
+            read += 1
+            domain = fallback_map.domain if map_name else ""
+            sample = sample_of(conversation, listener.listen(conversation), domain)
+            if sample is not None:
+                file.write(orjson.dumps(sample.to_json(), option=_DUMP, default=str))
+                written += 1
+    if as_json:
+        emit_json({"conversations": read, "written": written, "out": out, "skipped": skipped_rows(skipped)})
+        return
+    said = _remarks(out)
+    said.print(f"{counted(written, 'sample')} of {counted(read, 'conversation')} in {out}", markup=False)
     print_skipped(skipped, len(skipped), said)
 
 

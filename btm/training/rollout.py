@@ -24,6 +24,11 @@ __all__ = ["DOMAINS", "Rollout", "Stages"]
 _SHOWN = 1_500  # characters of a result that a model reads
 
 
+def shown(result: Any) -> str:
+    """Return a result as a model reads it: text, or JSON, cut."""
+    return cut(result if isinstance(result, str) else canonical(result).decode(), _SHOWN)
+
+
 @dataclass
 class Stages:
     """A domain with its faults, ready for episodes: one stage a seed, kept."""
@@ -93,8 +98,7 @@ class Rollout:
             result = self.call(tool, arguments)
         except Exception as error:  # noqa: BLE001 - tools raise what they like; the model reads the text
             return cut(f"Error: {error_text(error)}", _SHOWN)
-        text = result if isinstance(result, str) else canonical(result).decode()
-        return cut(text, _SHOWN)
+        return shown(result)
 
     @property
     def completed(self) -> bool:

@@ -1,0 +1,51 @@
+"""Fine-tuning samples from recorded conversations, without running anything again: those that were right as they were."""
+
+from __future__ import annotations
+
+from btm.logs.conversation import NO_RESULT, Conversation
+from btm.logs.listening import Told
+from btm.support.untrusted import redact, text_of
+from btm.training.samples import SampleKind, SampleMessages, SftSample
+
+_ANSWER, _TASK = 8_000, 8_000  # characters
+
+
+def sample_of(conversation: Conversation, told: Told, domain: str = "") -> SftSample | None:
+    """Return a scored and successful conversation as a sample; None for any other.
+
+    Needed are a reward of 1, the user's words, and an answer to every call. Loss is on every turn of the assistant. Secrets
+    in texts are redacted as everywhere.
+    """
+    reward, heard = conversation.reward, [one for turn in told.turns for one in turn]
+    if reward is None or reward < 1.0 or not conversation.task.strip() or told.unanswered or not heard:
+        return None
+    made = SampleMessages()
+    made.add("user", redact(conversation.task, _TASK))
+    for call, _, recorded in heard:
+        if recorded.result is NO_RESULT:
+            return None
+        answer = redact(text_of(recorded.result, _ANSWER), _ANSWER)
+        made.call(call.tool, call.arguments, answer)
+        if recorded.intent_from == "assistant" and call.intent:
+            made.messages[-2]["content"] = redact(call.intent, _ANSWER)
+    last = heard[-1][2].observed
+    if last:
+        made.add("assistant", redact(last, _ANSWER))
+    failed = next((n for n, (_, outcome, _) in enumerate(heard) if outcome.kind is not None), None)
+    fault = None
+    if failed is not None:
+        fault = {"kind": str(heard[failed][1].kind), "tool": heard[failed][0].tool}
+    return SftSample(
+        messages=tuple(made.messages),
+        tools=(),
+        kind=SampleKind.OWN,
+        task_id=conversation.task_id,
+        domain=domain,
+        scenario="recorded",
+        seed=0,
+        parent=conversation.conversation_id,
+        train_on=tuple(n for n, message in enumerate(made.messages) if message["role"] == "assistant"),
+        first_wrong_step=failed,
+        fault=fault,
+        verified=True,
+    )
