@@ -10,7 +10,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, make_url, text
@@ -157,6 +157,11 @@ class Database:
         with self._turn, self._errors(), no_fork(), self._reading_engine().begin() as connection:
             yield connection
 
+    def run_alone(self, statement: str) -> None:
+        """Run a statement of a server's that takes no transaction. Raises StoreError when it cannot be run."""
+        with self._errors(), self._engine.connect() as connection:
+            connection.execution_options(isolation_level="AUTOCOMMIT").execute(text(statement))
+
     def _reading_engine(self) -> Engine:
         return self._engine.execution_options(btm_reads=True, postgresql_readonly=True)
 
@@ -203,6 +208,24 @@ class Database:
     def close(self) -> None:
         """Let go of connections."""
         self._engine.dispose()
+
+
+def copy_file(path: str, output: str) -> None:
+    """Copy a SQLite file as it is at one moment, for its owner alone. Raises StoreError where it cannot."""
+    try:
+        os.close(os.open(output, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except OSError as error:
+        raise StoreError(f"{output} cannot be written: {error.strerror}") from error
+    try:
+        with (
+            closing(sqlite3.connect(path, timeout=5.0)) as source,
+            closing(sqlite3.connect(output)) as target,
+        ):
+            source.backup(target)
+            target.execute("PRAGMA journal_mode=DELETE")
+    except sqlite3.Error as error:
+        os.unlink(output)
+        raise StoreError(f"{path} cannot be copied to {output}: {error}") from error
 
 
 def keep_to_owner(path: str) -> None:

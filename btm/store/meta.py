@@ -148,6 +148,20 @@ def _rebase(connection: Connection, decay: Decay, now: float) -> Decay:
     return Decay(decay.half_life_s, now)
 
 
+KEEP, PRUNED = "keep_s", "pruned_at"
+"""What a database states as the age from which calls and attempts are removed, and when they last were."""
+
+
+def kept_s(stated: dict[str, str]) -> float | None:
+    """Return how long calls and attempts are kept, in seconds; None: for ever."""
+    return seconds(float(stated[KEEP])) if stated.get(KEEP) else None
+
+
+def is_prune_due(stated: dict[str, str], now: float) -> bool:
+    """Whether it is a day since what is older than it is kept was last removed."""
+    return bool(stated.get(KEEP)) and not 0.0 <= now - float(stated.get(PRUNED) or 0.0) < 86_400.0
+
+
 def save_priors(connection: Connection, priors: Priors) -> None:
     """State the priors that were fitted."""
     document = {

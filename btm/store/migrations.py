@@ -1,7 +1,9 @@
-"""Older databases are brought to the present schema when they are opened to write, all in one transaction."""
+"""Older databases are brought to the present schema when they are opened to write, all in one transaction, after a copy."""
 
 from __future__ import annotations
 
+import logging
+import os
 from collections.abc import Callable
 
 from sqlalchemy import Connection, delete
@@ -9,7 +11,9 @@ from sqlalchemy import Connection, delete
 from btm.errors import StoreError
 from btm.store import hash_key, meta
 from btm.store import schema as t
-from btm.store.database import keep_to_owner
+from btm.store.database import copy_file, keep_to_owner
+
+_log = logging.getLogger("btm")
 
 OLDEST = 1
 """The oldest schema that is still read."""
@@ -29,10 +33,22 @@ def version_of(stated: dict[str, str]) -> int:
 def migrate(connection: Connection, path: str | None) -> None:
     """Bring a database to the present schema. ``path`` is that of a SQLite file."""
     version = version_of(meta.read(connection))
+    if version < t.SCHEMA_VERSION and path is not None:
+        _keep_copy(path, version)
     while version < t.SCHEMA_VERSION:
         _STEPS[version](connection, path)
         version += 1
     meta.state(connection, "schema_version", str(version))
+
+
+def _keep_copy(path: str, version: int) -> None:
+    """Keep a copy of an older database as it was, unless there is one. Another connection reads what is committed."""
+    output = f"{path}.schema-{version}"
+    if not os.path.exists(output):
+        copy_file(path, output)
+        _log.warning(
+            "%s is brought to schema %d; as it was before it is kept in %s", path, t.SCHEMA_VERSION, output
+        )
 
 
 def _to_2(connection: Connection, path: str | None) -> None:

@@ -27,6 +27,7 @@ from btm.store import (
     ShapeRow,
     Snapshot,
     additions,
+    forgetting,
     hash_key,
     intents,
     meta,
@@ -68,10 +69,12 @@ class SqlStore:
         if half_life_s is not None:
             half_life_s = meta.seconds(half_life_s)
         self._asked = RequestedMeta(half_life_s, now)
+        self._now = now
         self._given_key = hash_key
         self._key: bytes | None = None
         self._key_warning = ""
         self._loaded: Snapshot | None = None
+        self._prune_at: float | None = None
         place = str(where) if where is not None else MEMORY
         self._database = Database(place, self._ready, self._prepare, read_only=read_only)
         self._database.make()
@@ -81,6 +84,11 @@ class SqlStore:
     def where(self) -> str:
         """The database's path or URL, without a password."""
         return self._database.name
+
+    @property
+    def database(self) -> Database:
+        """The connections, for who looks after the database."""
+        return self._database
 
     @property
     def path(self) -> str | None:
@@ -120,6 +128,9 @@ class SqlStore:
         else:
             if number:
                 _log.info("%d events that an earlier process could not write are written", number)
+        if self._prune_at is not None:
+            with self._transaction() as connection:
+                forgetting.old(connection, self._prune_at)
 
     def _ready(self, connection: Connection) -> bool:
         """Whether the tables are there, of the present schema, and state what they must."""
@@ -152,6 +163,7 @@ class SqlStore:
     def _take(self, stated: dict[str, str], keys: hash_key.Keys) -> None:
         # Should the file be lost, the new one states the same.
         decay = meta.decay_of(stated)
+        self._prune_at = self._now if meta.is_prune_due(stated, self._now) else None
         self._asked = RequestedMeta(decay.half_life_s, decay.landmark)
         self._key, self._key_warning = keys.key, keys.warning
 
