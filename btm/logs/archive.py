@@ -1,4 +1,4 @@
-"""Zip archives of logs (inspect_ai's .eval, exports of platforms), read as the documents in them, one after the other.
+"""Zip archives (inspect_ai's .eval, exports of platforms), read as the documents in them, and tables in Parquet, as lines.
 
 Python's zipfile finds the members; those packed with Zstandard, which it cannot unpack before Python 3.14, are unpacked
 here.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
 
 import orjson
 
@@ -16,6 +18,7 @@ from btm.errors import MissingExtraError
 _ZSTANDARD = 93
 _CHUNK = 1 << 20
 _LARGEST = 32 << 20  # bytes of a document that is read whole
+_ROWS = 64
 _HEADER = 30  # bytes of a member's local header, before its name
 _LOGS = (".json", ".jsonl", ".ndjson")
 
@@ -48,7 +51,11 @@ class Members:
                         chunks = iter((_on_one_line(b"".join(chunks)),))
                     yield from chunks
                     yield b"\n"
-        except (zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:  # damaged, locked, or packed oddly
+        except (
+            zipfile.BadZipFile,
+            RuntimeError,
+            NotImplementedError,
+        ) as error:  # damaged, locked, or packed oddly
             raise OSError(f"the zip archive cannot be read: {error}") from error
 
     def _member(self, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Iterator[bytes]:
@@ -57,6 +64,31 @@ class Members:
             return
         with archive.open(member) as file:
             yield from iter(lambda: file.read(_CHUNK), b"")
+
+
+class Rows:
+    """A table in a Parquet file as lines of JSON."""
+
+    def __init__(self, path: str) -> None:
+        try:
+            parquet = import_module("pyarrow.parquet")
+        except ImportError as missing:
+            raise MissingExtraError("pyarrow", "parquet", "reading a Parquet file") from missing
+        self._parquet: Any = parquet
+        self._path = path
+        self._lines = self._read()
+
+    def read(self, size: int) -> bytes:  # noqa: ARG002 - a line or nothing, whatever was asked for
+        """Return a line; none at the end."""
+        return next(self._lines, b"")
+
+    def _read(self) -> Iterator[bytes]:
+        try:
+            for batch in self._parquet.ParquetFile(self._path).iter_batches(_ROWS):
+                for row in batch.to_pylist():
+                    yield orjson.dumps(row, default=str) + b"\n"
+        except ValueError as error:  # pyarrow's own errors are of this kind
+            raise OSError(f"the Parquet file cannot be read: {error}") from error
 
 
 def _on_one_line(document: bytes) -> bytes:

@@ -221,13 +221,15 @@ def read_messages(turns: Turns, messages: list[Any]) -> None:
         elif (
             role == "assistant" and type(content := message.get("content")) in _TEXT and "type" not in message
         ):
+            calls = message.get("tool_calls")
+            if type(calls) is not list and (len(message) > 2 or "content" not in message):
+                read_message(turns, message)
+                continue
             turns.turn()
             if content:
                 dialects.heard(turns, role, content)
-            if type(calls := message.get("tool_calls")) is list:
+            if calls:
                 _calls(turns, message, calls)
-            elif len(message) > 2 or "content" not in message:
-                read_message(turns, message)
         elif role == "user" and type(content := message.get("content")) is str:
             dialects.heard(turns, role, content)
         elif role == "tool" and type(several := message.get("tool_messages")) is list:

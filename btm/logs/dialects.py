@@ -7,6 +7,7 @@ Hermes, Qwen     ``<tool_call>{"name", "arguments"}</tool_call>``  ``<tool_respo
 Llama, Qwen      ``<function=NAME>...</function>``                the same, or a message of role tool
 Claude's XML     ``<invoke name="NAME">``                        ``<function_results>...``
 Cline, Roo       ``<NAME><parameter>...</parameter></NAME>``      ``[NAME for '...'] Result:``
+Open WebUI       ``<details type="tool_calls" name arguments>``  its ``result``
 ReAct, CrewAI    ``Action: NAME``, ``Action Input: {...}``        ``Observation: ...``
 mini-SWE-agent   a fenced block of bash                          ``<returncode>``, ``<output>``
 ===============  ==============================================  ==========================================
@@ -14,15 +15,16 @@ mini-SWE-agent   a fenced block of bash                          ``<returncode>`
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator
 from typing import Any
 
 from btm.logs.turns import Turns
-from btm.logs.values import arguments_of, parsed_json
+from btm.logs.values import arguments_of, parsed_json, parsed_text
 
 _MARK = re.compile(
-    r"<(?:tool_call|function_call|function=|invoke |\w+>\s*<\w)|Action Input:|```(?:bash|mswea_bash_command)\n"
+    r"<(?:details |tool_call|function_call|function=|invoke |\w+>\s*<\w)|Action Input:|```(?:bash|mswea_bash_command)\n"
 )
 _JSON_CALL = re.compile(r"<(tool_call|function_call)>\s*(\{.*?\})\s*(?:</\1>|\Z)", re.DOTALL)
 _NAMED_CALL = re.compile(
@@ -39,6 +41,9 @@ _OBSERVED = re.compile(
     r"^Observation:\s*(.*?)(?=\n+(?:Thought|Action|Final Answer)\s*:|\Z)", re.DOTALL | re.MULTILINE
 )
 _SHELL = re.compile(r"```(?:bash|mswea_bash_command)\n(.*?)\n```", re.DOTALL)
+
+_DETAILS = re.compile(r'<details type="tool_calls"((?:\s+[\w-]+="[^"]*")*)\s*>')
+_ATTRIBUTE = re.compile(r'([\w-]+)="([^"]*)"')
 
 _RESPONSE = re.compile(
     r"<(tool_response|function_results|function_result|tool_result)>\s*(.*?)\s*</\1>", re.DOTALL
@@ -80,6 +85,10 @@ def _calls(turns: Turns, text: str) -> None:
         turns.waiting = True
     for found in _OBSERVED.finditer(text) if turns.waiting else ():
         turns.result(None, found[1])
+    for found in _DETAILS.finditer(text):
+        given = dict(_ATTRIBUTE.findall(found[1]))
+        if "result" in given:
+            turns.result(None, parsed_text(html.unescape(given["result"])), tool=given.get("name"))
 
 
 def _calls_in(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -96,6 +105,9 @@ def _calls_in(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
     for found in _REACT.finditer(text):
         yield found[1].strip("`* "), arguments_of(found[2].strip().strip("`"))
     shell = _SHELL.search(text)
+    for found in _DETAILS.finditer(text):
+        given = {name: html.unescape(value) for name, value in _ATTRIBUTE.findall(found[1])}
+        yield given.get("name", ""), arguments_of(given.get("arguments"))
     if shell is not None and "Action Input:" not in text:
         yield "bash", {"command": shell[1]}
 

@@ -69,9 +69,9 @@ def conversations_in(value: Any, owner: Mapping[str, Any] | None = None, depth: 
         yield Found(around, exchange, exchange=True)
         return
     for name in LISTS:
-        found = value.get(name)
-        if isinstance(found, dict) and "tool_name_0" in found:
-            found = _steps_in(found)
+        found = parsed_json(value.get(name))
+        if isinstance(found, dict):
+            found = _steps_in(found) if "tool_name_0" in found else _branch(found, value.get("current_node"))
         if isinstance(found, list) and found:
             several = list(conversations_in(found, around, depth + 1))
             if several:
@@ -133,6 +133,25 @@ def are_updates(records: tuple[Any, ...]) -> bool:
     """Whether a log's first records are steps of a graph, of more than one node."""
     several = len({tuple(record) for record in records if isinstance(record, dict)}) > 1
     return several and all(isinstance(record, dict) and updates_in(record) for record in records)
+
+
+def _branch(mapping: Mapping[str, Any], node: Any) -> list[Any]:
+    """Return the messages of ChatGPT's export, in which each names the one before it: those that lead to the last."""
+    found: list[Any] = []
+    while isinstance(node, str) and isinstance(held := mapping.get(node), dict) and len(found) < len(mapping):
+        node, message = held.get("parent"), held.get("message")
+        if not isinstance(message, dict):
+            continue
+        author, content = message.get("author") or {}, message.get("content") or {}
+        parts = [part for part in content.get("parts") or () if isinstance(part, str)]
+        text, to = content.get("text") or "\n".join(parts), message.get("recipient")
+        run = (message.get("metadata") or {}).get("aggregate_result") or {}
+        said = {"role": author.get("role"), "name": author.get("name"), "content": text}
+        said["is_error"] = str(run.get("status")).startswith("failed") or None
+        if said["role"] == "assistant" and to not in (None, "all"):
+            said = {"role": "assistant", "tool_calls": [{"name": to, "arguments": {"input": text}}]}
+        found.append(said)
+    return found[::-1]
 
 
 def _steps_in(trajectory: Mapping[str, Any]) -> list[Any]:
@@ -208,6 +227,8 @@ def _side(given: Any, name: str, depth: int = 0) -> list[Any]:
         "data",
         "inputbodyjson",
         "outputbodyjson",
+        "postdata",  # of a HAR file
+        "text",
     )
     named = {plain(str(key)): inner for key, inner in value.items()}
     return next((found for key in names if (found := _side(named.get(key), key, depth + 1))), [])

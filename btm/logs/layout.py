@@ -13,7 +13,8 @@ from btm.logs.values import number_of, time_of
 
 LISTS = (
     "trajectory", "messages", "traj", "conversation", "conversations", "history", "events", "steps",
-    "intermediate_steps", "intermediateSteps", "chatMessages", "requests",
+    "intermediate_steps", "intermediateSteps", "chatMessages", "requests", "transcript_with_tool_calls", "transcript",
+    "mapping",
 )  # fmt: skip
 """The keys under which a record's list of messages is looked for, in this order."""
 

@@ -55,7 +55,8 @@ def kind_of(found: Mapping[str, Any]) -> str:
     for name in KIND:
         if type(value := found.get(name)) is str and sense(value) is not Sense.NOTHING:
             return value
-    return ""
+    role = found.get("role")
+    return role if type(role) is str and not speaker(role) and sense(role) is not Sense.NOTHING else ""
 
 
 def role_of(found: Mapping[str, Any], names: tuple[str, ...] = ROLE) -> str:

@@ -20,28 +20,37 @@ from btm.logs.words import first, plain
 _KIND = (
     "runtype", "spandatatype", "spanattributestype", "metaspankind", "metakind", "attributesspankind",
     "attributesmetaspankind", "attributeskind", "attributesweavekind", "observationtype", "spankind", "spantype",
-    "type", "kind",
+    "eventtype", "type", "kind",
 )  # fmt: skip
 _TOOLS = frozenset(("tool", "function", "executetool", "toolcall", "mcptool"))
-_NAME = ("spandataname", "spanattributesname", "toolname", "attributesname", "name", "opname", "displayname")
+_NAME = (
+    "spandataname",
+    "spanattributesname",
+    "toolname",
+    "attributesname",
+    "name",
+    "opname",
+    "displayname",
+    "eventname",
+)
 _INPUT = ("spandatainput", "metainputvalue", "metainput", "attributesinputvalue", "attributesmetainputvalue", "inputvalue",
-          "inputs", "input", "attributesinput")  # fmt: skip
+          "inputs", "input", "attributesinput", "propertiesaiinput")  # fmt: skip
 _OUTPUT = ("spandataoutput", "metaoutputvalue", "metaoutput", "attributesoutputvalue", "attributesmetaoutputvalue",
-           "outputvalue", "outputs", "output", "attributesoutput")  # fmt: skip
-_TRACE = ("traceid", "attributestraceid", "rootspanid")
-_OWN = ("spanid", "attributesspanid", "id", "observationid")
+           "outputvalue", "outputs", "output", "attributesoutput", "propertiesaioutputchoices")  # fmt: skip
+_TRACE = ("traceid", "attributestraceid", "rootspanid", "propertiesaitraceid")
+_OWN = ("spanid", "attributesspanid", "id", "observationid", "eventid")
 _PARENT = ("parentobservationid", "parentid", "attributesparentid", "parentspanid", "spanparents",
            "parentrunid")  # fmt: skip
 _START = ("startns", "attributesstartns", "attributesstartms", "starttime", "startedat", "metricsstart", "start",
-          "createdat", "timestamp")  # fmt: skip
+          "timestampsstartedat", "createdat", "timestamp")  # fmt: skip
 _SESSION = ("sessionid", "threadid", "conversationid", "attributessessionid")
-_END = ("endtime", "endedat", "metricsend", "end")
+_END = ("endtime", "endedat", "metricsend", "timestampsfinishedat", "end")
 _ERROR = ("error", "metaerrormessage", "metaerror", "attributeserror", "attributeserrormessage", "exception", "errorinfo",
           "statusmessage")  # fmt: skip
 _ERROR_TYPE = ("errortype", "metaerrortype", "errorinfoexceptiontype")
 _STATUS = ("status", "attributesstatus", "level", "otelstatuscode")
 _INSIDE = frozenset(("meta", "span", "attributes", "input", "output", "spandata", "spanattributes", "metrics", "weave",
-                     "errorinfo"))  # fmt: skip
+                     "errorinfo", "timestamps", "properties"))  # fmt: skip
 _CHILDREN = ("content", "observations", "spans", "children", "child_runs", "calls", "data", "traces", "runs", "rows",
              "events", "results", "result")  # fmt: skip
 _DEPTH = 8
@@ -97,7 +106,8 @@ def _is_tool(flat: Mapping[str, Any]) -> bool:
 
 def _trace_of(flat: Mapping[str, Any]) -> str:
     ordered = str(flat.get("dottedorder") or "").partition(".")[0]  # 20250801T162044824977Z<run id>
-    return str(first(flat, _TRACE) or ordered.partition("Z")[2])
+    session = flat.get("sessionid") if "eventtype" in flat else None  # HoneyHive's
+    return str(first(flat, _TRACE) or ordered.partition("Z")[2] or session or "")
 
 
 def _flat(record: Mapping[str, Any], prefix: str, depth: int) -> Iterator[tuple[str, Any]]:
@@ -120,6 +130,8 @@ def _call(flat: dict[str, Any], trace: str) -> LooseCall:
     given = first(flat, _OUTPUT)
     whole = isinstance(given, dict) and "output" in given and "runtype" in flat
     content, is_error, call_id = answer_in(given["output"] if whole else given or None)
+    if isinstance(content, dict) and content.keys() == {"type", "value"}:
+        content = content["value"]
     result = NO_RESULT if content is None else content
     own = str(first(flat, _OWN) or "")
     error = first({name: value for name, value in flat.items() if value}, _ERROR)
@@ -162,6 +174,8 @@ def _step(flat: Mapping[str, Any]) -> str | None:
 
 def _arguments(given: Any) -> Any:
     """Return a call's arguments out of what some platforms put around them."""
+    if isinstance(given, dict) and given.keys() == {"type", "value"}:
+        return given["value"]
     if isinstance(given, dict) and len(given) == 1 and (name := next(iter(given))) in ("value", "input"):
         inner = given[name]
         return (

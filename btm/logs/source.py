@@ -29,7 +29,7 @@ STDIN = "-"
 
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
-_ZIP = b"PK\x03\x04"
+_ZIP, _PARQUET = b"PK\x03\x04", b"PAR1"
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # what PowerShell writes
 # Zstandard gives all that a piece of input unpacks to: at most 128 KiB for each 4 bytes, so pieces are small.
@@ -149,8 +149,9 @@ def open_log(path: str, watch: Watch | None = None) -> Iterator[ByteStream]:
     except OSError as error:
         raise TraceError(f"{path}: cannot be opened: {error.strerror or error}") from error
     with file:
-        if file.seekable() and file.read(len(_ZIP)) == _ZIP:
-            yield ByteStream(archive.Members(path))
+        begins = file.read(len(_ZIP)) if file.seekable() else b""
+        if begins in (_ZIP, _PARQUET):
+            yield ByteStream(archive.Members(path) if begins == _ZIP else archive.Rows(path))
             return
         if file.seekable():
             file.seek(0)

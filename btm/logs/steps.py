@@ -9,7 +9,7 @@ smolagents          ``tool_calls``, or those of ``model_output_message``   ``obs
 LangChain, n8n      ``action``: ``tool``, ``tool_input``                   ``observation``
 browser-use         ``model_output.action``: ``{name: arguments}``         ``result``, one for each
 Assistants          ``step_details.tool_calls``                            ``function.output``, ``last_error``
-Copilot Chat        ``toolCallRounds``                                     ``toolCallResults`` by id
+Copilot Chat        ``toolCallRounds``, ``toolInvocationSerialized``       ``toolCallResults`` by id, ``resultDetails``
 ==================  =====================================================  ==============================================
 """
 
@@ -60,6 +60,8 @@ def _reader_of(found: _Step) -> Callable[[Turns, _Step, float | None], None] | N
         return _run_step
     result = found.get("result")
     metadata = result.get("metadata") if type(result) is dict else None
+    if _invoked(found) and not (type(metadata) is dict and metadata.get("toolCallRounds")):
+        return _invocations
     return _rounds if type(metadata) is dict and type(metadata.get("toolCallRounds")) is list else None
 
 
@@ -173,6 +175,23 @@ def _run_step(turns: Turns, found: _Step, at: float | None) -> None:
         elif lost:
             is_error, said, error_type = failed({"error": lost})
             turns.result(slot[0].call_id, said, is_error, error_type)
+
+
+def _invoked(found: _Step) -> list[Any]:
+    said = found.get("response")
+    parts = said if type(said) is list and "requestid" in found else ()
+    return [p for p in parts if type(p) is dict and p.get("kind") == "toolInvocationSerialized"]
+
+
+def _invocations(turns: Turns, found: _Step, at: float | None) -> None:
+    for one in _invoked(found):
+        turns.turn()
+        details = one.get("resultDetails")
+        details = details if type(details) is dict else {}
+        slot = turns.call(one["toolId"], arguments_of(details.get("input")), one.get("toolCallId"), at)
+        if "output" in details:
+            value, is_error, error_type = answer_of(fields(details), RESULT)
+            turns.result(slot[0].call_id, value, is_error, error_type)
 
 
 def _rounds(turns: Turns, found: _Step, at: float | None) -> None:

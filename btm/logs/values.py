@@ -169,6 +169,16 @@ def parsed_json(value: Any) -> Any:
     return value
 
 
+def parsed_text(value: str) -> Any:
+    """Return the text that a JSON text says, or the value as it is."""
+    if value[:1] == '"':
+        try:
+            return orjson.loads(value)
+        except ValueError:
+            pass
+    return value
+
+
 _RAISED = re.compile(r"([A-Za-z_][\w.]{0,200})\(")
 _PRINTED = re.compile(
     r"([A-Za-z_][\w.]{0,200}(?:Error|Exception|Warning|Interrupt|Exit|Timeout|Failure))\b:?"

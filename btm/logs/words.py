@@ -25,14 +25,14 @@ class Sense(Enum):
 NAME = ("toolname", "functionname", "name", "tool", "function", "recipientname")
 ARGUMENTS = (
     "arguments", "args", "input", "toolargs", "toolarguments", "toolinput", "toolkwargs", "functionargs", "kwargs",
-    "rawinput", "actioninput", "argumentsjson", "inputjson",
+    "rawinput", "actioninput", "argumentsjson", "inputjson", "paramsasjson", "params",
 )  # fmt: skip
-CALL_ID = ("toolcallid", "tooluseid", "callid", "toolid", "invocationid", "id")
+CALL_ID = ("toolcallid", "tooluseid", "callid", "toolid", "invocationid", "id", "requestid")
 ANSWERS_ID = ("toolcallid", "tooluseid", "callid", "toolid", "invocationid", "parenttooluseid", "sourcecallid", "actionid",
-              "id")  # fmt: skip
+              "requestid", "id")  # fmt: skip
 RESULT = (
     "output", "result", "content", "response", "tooloutput", "toolresult", "toolreturn", "observation", "results", "outputs",
-    "returnvalue", "aggregatedoutput", "value", "parts", "blocks", "body",
+    "returnvalue", "resultvalue", "aggregatedoutput", "value", "parts", "blocks", "body",
 )  # fmt: skip
 OWN_RESULT = ("output", "result", "response", "tooloutput", "toolresult", "outputs", "returnvalue", "aggregatedoutput",
               "observation")  # fmt: skip

@@ -127,3 +127,22 @@ def test_a_models_calls_count_only_where_no_tool_call_of_their_trace_is_told(tmp
     tool = {"id": "t", "traceId": "t1", "type": "TOOL", "name": "other", "input": {}, "output": "fine"}
     for order in ([tool, *spans[0]["data"]], [*spans[0]["data"], tool]):
         assert told_in(write(tmp_path / "log", jsonl(order))) == (1, 1, 0)
+
+
+def test_calls_in_the_text_of_a_message_with_an_id_count_once(tmp_path: Path) -> None:
+    said = '<tool_call>{"name": "get_order", "arguments": {"order_id": "o1"}}</tool_call>'
+    talk = [{"id": "1", "role": "user", "content": TASK}, {"id": "2", "role": "assistant", "content": said}]
+    assert told_in(write(tmp_path / "log", {"messages": talk})) == (1, 1, 0)
+
+
+def test_a_table_in_parquet(tmp_path: Path) -> None:
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    rows = [
+        {"task_id": str(n), "messages": [{**m, "content": m["content"] or ""} for m in messages()]}
+        for n in (1, 2)
+    ]
+    rows[1]["messages"][0]["content"] = "and o2?"
+    parquet.write_table(arrow.Table.from_pylist(rows), tmp_path / "log.parquet")
+    assert told_in(tmp_path / "log.parquet") == (2, 6, 4)
+    (tmp_path / "log.parquet").write_bytes(b"PAR1 and nothing of the kind")
+    assert "the Parquet file cannot be read" in read(tmp_path / "log.parquet")[1][0].reason
