@@ -1,58 +1,60 @@
-"""Calls as tracing platforms record them: a record a call, whose kind says that it is a tool's.
+"""Calls as tracing platforms record them: a record or span a call, whose kind says that it is a tool's.
 
-Langfuse, Datadog, Weave, the OpenAI Agents SDK, Braintrust, Opik and others differ in names only. A record is laid out
-flat (``meta.span.kind`` and ``{"meta": {"span": {"kind"}}}`` are the same), and one table says where each thing is.
+OpenTelemetry's and OpenInference's conventions, Langfuse, LangSmith, Datadog, Weave, the OpenAI Agents SDK and others differ
+in names only. A record is laid out flat (``meta.span.kind`` and ``{"meta": {"span": {"kind"}}}`` are the same), and one
+table says where each thing is.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from btm.logs.answers import failed
+from btm.logs.answers import answer_of, failed
 from btm.logs.conversation import NO_RESULT
 from btm.logs.finding import both_sides
 from btm.logs.loose import Asked, LooseCall
-from btm.logs.toolmessage import answer_in
+from btm.logs.modelcalls import events_of, messages_in
+from btm.logs.parts import unwrapped
+from btm.logs.spans import attributes_of, flat_span, spans_in
 from btm.logs.values import is_control_flow, number_of, parsed_json, printed_arguments, time_of
-from btm.logs.words import first, plain
+from btm.logs.words import ANSWERS_ID, RESULT, fields, first, plain
 
 _KIND = (
-    "runtype", "spandatatype", "spanattributestype", "metaspankind", "metakind", "attributesspankind",
-    "attributesmetaspankind", "attributeskind", "attributesweavekind", "observationtype", "spankind", "spantype",
-    "eventtype", "type", "kind",
+    "openinferencespankind", "traceloopspankind", "mlflowspantype", "langfuseobservationtype", "runtype", "spandatatype",
+    "spanattributestype", "metaspankind", "metakind", "attributesspankind", "attributesmetaspankind", "attributeskind",
+    "attributesweavekind", "observationtype", "spankind", "spantype", "eventtype", "type", "kind",
 )  # fmt: skip
 _TOOLS = frozenset(("tool", "function", "executetool", "toolcall", "mcptool"))
-_NAME = (
-    "spandataname",
-    "spanattributesname",
-    "toolname",
-    "attributesname",
-    "name",
-    "opname",
-    "displayname",
-    "eventname",
-)
-_INPUT = ("spandatainput", "metainputvalue", "metainput", "attributesinputvalue", "attributesmetainputvalue", "inputvalue",
-          "inputs", "input", "attributesinput", "propertiesaiinput")  # fmt: skip
-_OUTPUT = ("spandataoutput", "metaoutputvalue", "metaoutput", "attributesoutputvalue", "attributesmetaoutputvalue",
-           "outputvalue", "outputs", "output", "attributesoutput", "propertiesaioutputchoices")  # fmt: skip
+_NAME = ("genaitoolname", "spandataname", "spanattributesname", "toolname", "aitoolcallname", "toolcallfunctionname",
+         "traceloopentityname", "mcptoolname", "attributesname", "name", "opname", "displayname", "eventname")  # fmt: skip
+_INPUT = ("genaitoolcallarguments", "toolarguments", "aitoolcallargs", "aitoolcallinput", "gcpvertexagenttoolcallargs",
+          "traceloopentityinput", "mlflowspaninputs", "langfuseobservationinput", "spandatainput", "metainputvalue",
+          "metainput", "attributesinputvalue", "attributesmetainputvalue", "inputvalue", "inputs", "input",
+          "attributesinput", "propertiesaiinput", "toolcallfunctionarguments", "toolparameters")  # fmt: skip
+_OUTPUT = ("genaitoolcallresult", "toolresponse", "aitoolcallresult", "aitoolcalloutput", "gcpvertexagenttoolresponse",
+           "traceloopentityoutput", "mlflowspanoutputs", "langfuseobservationoutput", "spandataoutput", "metaoutputvalue",
+           "metaoutput", "attributesoutputvalue", "attributesmetaoutputvalue", "outputvalue", "outputs", "output",
+           "attributesoutput", "propertiesaioutputchoices")  # fmt: skip
+_CALL_ID = ("genaitoolcallid", "aitoolcallid", "toolcallid", "toolid")
 _TRACE = ("traceid", "attributestraceid", "rootspanid", "propertiesaitraceid")
 _OWN = ("spanid", "attributesspanid", "id", "observationid", "eventid")
 _PARENT = ("parentobservationid", "parentid", "attributesparentid", "parentspanid", "spanparents",
            "parentrunid")  # fmt: skip
 _START = ("startns", "attributesstartns", "attributesstartms", "starttime", "startedat", "metricsstart", "start",
           "timestampsstartedat", "createdat", "timestamp")  # fmt: skip
-_SESSION = ("sessionid", "threadid", "conversationid", "attributessessionid")
 _END = ("endtime", "endedat", "metricsend", "timestampsfinishedat", "end")
+_SESSION = ("genaiconversationid", "sessionid", "threadid", "conversationid", "attributessessionid")
 _ERROR = ("error", "metaerrormessage", "metaerror", "attributeserror", "attributeserrormessage", "exception", "errorinfo",
           "statusmessage")  # fmt: skip
 _ERROR_TYPE = ("errortype", "metaerrortype", "errorinfoexceptiontype")
-_STATUS = ("status", "attributesstatus", "level", "otelstatuscode")
+_STATUS = ("status", "attributesstatus", "genaitoolstatus", "level", "otelstatuscode")
 _INSIDE = frozenset(("meta", "span", "attributes", "input", "output", "spandata", "spanattributes", "metrics", "weave",
                      "errorinfo", "timestamps", "properties"))  # fmt: skip
 _CHILDREN = ("content", "observations", "spans", "children", "child_runs", "calls", "data", "traces", "runs", "rows",
              "events", "results", "result")  # fmt: skip
+_PREFIX = re.compile(r"^(?:execute_tool|running tool:?|tool:)\s+")
 _DEPTH = 8
 
 
@@ -88,6 +90,21 @@ def _calls(record: Any, trace: str, depth: int) -> Iterator[LooseCall | Asked]:
             yield from _calls(inner, trace, depth + 1)
 
 
+def spans(record: Any) -> Iterator[LooseCall | Asked]:
+    """Give the calls of tools and models among spans of OpenTelemetry's form."""
+    for given in spans_in(record):
+        attributes = attributes_of(given)
+        flat = flat_span(given, attributes)
+        session = str(first(flat, ("genaiconversationid", "sessionid")) or "")
+        if _is_tool(flat):
+            if first(flat, _INPUT) is None and first(flat, _OUTPUT) is None:
+                said = {message["role"]: message.get("content") for message in events_of(given)}
+                flat |= {"input": said.get("tool"), "output": said.get("assistant")}
+            yield _call(flat, session or flat["traceid"])
+        elif messages := messages_in(attributes, given):
+            yield Asked(flat["traceid"], session, messages, flat["starttime"])
+
+
 def events(record: Any) -> Iterator[LooseCall]:
     """Give the tool call that an event of LangChain's ``astream_events`` begins or ends."""
     kind = record.get("event")
@@ -101,6 +118,10 @@ def events(record: Any) -> Iterator[LooseCall]:
 
 
 def _is_tool(flat: Mapping[str, Any]) -> bool:
+    if (operation := flat.get("genaioperationname")) is not None:
+        return bool(operation == "execute_tool")
+    if "genaitoolname" in flat or "aitoolcallname" in flat:
+        return True
     return any(plain(str(flat[name])) in _TOOLS for name in _KIND if type(flat.get(name)) is str)
 
 
@@ -129,7 +150,8 @@ def _call(flat: dict[str, Any], trace: str) -> LooseCall:
         end = start + took / 1e9
     given = first(flat, _OUTPUT)
     whole = isinstance(given, dict) and "output" in given and "runtype" in flat
-    content, is_error, call_id = answer_in(given["output"] if whole else given or None)
+    content, is_error, call_id = _answer_in(given["output"] if whole else None if given == {} else given)
+    content = parsed_json(content) if "mlflowspanoutputs" in flat else content
     if isinstance(content, dict) and content.keys() == {"type", "value"}:
         content = content["value"]
     result = NO_RESULT if content is None else content
@@ -146,13 +168,12 @@ def _call(flat: dict[str, Any], trace: str) -> LooseCall:
         result, is_error = NO_RESULT, None
     elif result is NO_RESULT and end is not None and is_error is None:
         is_error = False
-    name = str(first(flat, _NAME))
     return LooseCall(
         conversation=trace,
         own_id=own,
-        tool=_tool_of(name),
+        tool=_tool_of(str(first(flat, _NAME))),
         arguments=printed_arguments(_arguments(first(flat, _INPUT))),
-        call_id=call_id or own,
+        call_id=str(first(flat, _CALL_ID) or call_id or own),
         start=start,
         end=end,
         has_result=result is not NO_RESULT,
@@ -161,7 +182,26 @@ def _call(flat: dict[str, Any], trace: str) -> LooseCall:
         error_type=error_type if is_error else None,
         parent=str(first(flat, _PARENT) or ""),
         turn=_step(flat),
+        trace=str(first(flat, _TRACE) or trace),
     )
+
+
+def _answer_in(value: Any) -> tuple[Any, bool | None, str]:
+    """Return the content, the error mark (True or None) and the call id of an answer, which may be a tool message.
+
+    A tool message says with ``status: "error"`` that an error was caught and handed to the model; around it the run
+    or span looks like a success. Anything else is its own content.
+    """
+    if type(value) is str and '"content"' not in value:
+        return value, None, ""
+    given = parsed_json(value)
+    message, _ = unwrapped(given) if isinstance(given, dict) else (None, None)
+    found = fields(message) if isinstance(message, dict) else {}
+    call_id = first(found, ANSWERS_ID[:-1])
+    if "content" not in found or not (call_id or found.get("type") == "tool"):
+        return value, None, ""
+    content, is_error, _ = answer_of(found, RESULT)
+    return (None if content is NO_RESULT else content), True if is_error else None, str(call_id or "")
 
 
 def _step(flat: Mapping[str, Any]) -> str | None:
@@ -187,5 +227,7 @@ def _arguments(given: Any) -> Any:
 
 
 def _tool_of(name: str) -> str:
-    """Return the tool in a name like Weave's ``weave:///team/project/op/get_order:0123abcd``."""
-    return name.rpartition("/op/")[2].partition(":")[0] if name.startswith("weave:///") else name
+    """Return the tool in a name like ``execute_tool get_order`` or Weave's ``weave:///team/project/op/get_order:0123abcd``."""
+    if name.startswith("weave:///"):
+        return name.rpartition("/op/")[2].partition(":")[0]
+    return _PREFIX.sub("", name).strip()

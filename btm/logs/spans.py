@@ -8,43 +8,20 @@ https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
-from btm.logs.conversation import NO_RESULT
-from btm.logs.loose import LooseCall
 from btm.logs.sample import Sample
 from btm.logs.scanner import Path
-from btm.logs.values import is_control_flow, parsed_json, time_of
+from btm.logs.values import parsed_json, time_of
+from btm.logs.words import plain
 
 _RESOURCES = ("resourceSpans", "resource_spans", "resourceLogs")
 _SCOPES = ("scopeSpans", "scope_spans", "scopeLogs", "instrumentationLibrarySpans")
 _LISTS = ("data", "spans", "traces", "trace", "batches", "result", "rows", "logRecords")
 _MAX_DEPTH = 8
 _FAILED = frozenset({"ERROR", "STATUS_CODE_ERROR", "2"})
-
-
-class Span(NamedTuple):
-    """What a span says, as far as tool calls are concerned. ``error`` is an exception's text or the status message."""
-
-    trace: str
-    span_id: str
-    parent: str
-    name: str
-    start: float | None
-    end: float | None
-    attributes: Mapping[str, Any]
-    failed: bool
-    error_type: str | None
-    error: str | None
-
-    def first(self, *names: str) -> Any:
-        """Return the first of these attributes that is there."""
-        for name in names:
-            if (value := self.attributes.get(name)) is not None:
-                return value
-        return None
 
 
 def path_of(sample: Sample) -> Path:
@@ -182,8 +159,8 @@ def typed(value: Any, depth: int = 0) -> Any:
     return None
 
 
-def span_of(record: Mapping[str, Any], attributes: Mapping[str, Any]) -> Span:
-    """Read a span whose attributes have been read."""
+def flat_span(record: Mapping[str, Any], attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a span as a record of a platform: its attributes under their plain names, beside what it says of itself."""
     status = record.get("status")
     if isinstance(status, dict):
         code = status.get("code", status.get("status_code"))
@@ -192,58 +169,23 @@ def span_of(record: Mapping[str, Any], attributes: Mapping[str, Any]) -> Span:
         code = record.get("status_code") or record.get("otel_status_code") or status
         message = record.get("status_message") or record.get("otel_status_message")
     raised, said = _exception(record)
-    error_type = raised or attributes.get("error.type")
+    error_type, text = raised or attributes.get("error.type"), said or message
+    failed = str(code) in _FAILED or error_type is not None
+    if failed and text and error_type and not str(text).startswith(str(error_type)):
+        text = f"{error_type}: {text}"
     trace, span_id, parent = _ids(record)
-    return Span(
-        trace,
-        span_id,
-        parent,
-        str(record.get("name") or record.get("span_name") or ""),
-        _time(record, "startTimeUnixNano", "start_time"),
-        _time(record, "endTimeUnixNano", "end_time"),
-        attributes,
-        str(code) in _FAILED or error_type is not None,
-        None if error_type is None else str(error_type),
-        said or (str(message) if message else None),
-    )
-
-
-def loose_call(
-    span: Span, *, tool: object, arguments: dict[str, Any], call_id: object, conversation: object, result: Any
-) -> LooseCall:
-    """Return the call of a span, whose ``result`` is NO_RESULT where the span holds none.
-
-    A span that ended well without its contents being recorded says at least that: ``is_error`` is False. Where there
-    is a result, an unmarked status says nothing about errors that the tool handled, and ``is_error`` is None.
-    """
-    is_error: bool | None = True if span.failed else None
-    if is_control_flow(span.error_type):
-        result, is_error = NO_RESULT, None
-    elif span.failed and (span.error or result is NO_RESULT):
-        result = _error_text(span)
-    elif result is NO_RESULT and span.end is not None:
-        is_error = False
-    return LooseCall(
-        conversation=str(conversation or span.trace),
-        own_id=span.span_id,
-        tool=tool if isinstance(tool, str) else "",
-        arguments=arguments,
-        call_id=str(call_id or span.span_id),
-        start=span.start,
-        end=span.end,
-        has_result=result is not NO_RESULT,
-        result=None if result is NO_RESULT else result,
-        is_error=is_error,
-        error_type=span.error_type if is_error else None,
-        parent=span.parent,
-        trace=span.trace,
-    )
-
-
-def _error_text(span: Span) -> str:
-    if span.error and span.error_type and not span.error.startswith(span.error_type):
-        return f"{span.error_type}: {span.error}"
-    return span.error or span.error_type or "error"
+    return {
+        **{plain(name): value for name, value in attributes.items()},
+        "spankind": attributes.get("span.kind") or record.get("span_kind"),
+        "traceid": trace,
+        "spanid": span_id,
+        "parentid": parent,
+        "name": str(record.get("name") or record.get("span_name") or ""),
+        "starttime": _time(record, "startTimeUnixNano", "start_time"),
+        "endtime": _time(record, "endTimeUnixNano", "end_time"),
+        "status": "error" if failed else None,
+        "error": {"message": str(text or error_type or "error"), "type": error_type} if failed else None,
+    }
 
 
 def _exception(record: Mapping[str, Any]) -> tuple[str | None, str | None]:

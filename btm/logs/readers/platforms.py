@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from btm.logs import loose, modelcalls, n8n, platforms, spans, toolspans
+from btm.logs import loose, modelcalls, n8n, platforms, spans
 from btm.logs.conversation import Entry, Skipped
 from btm.logs.loose import Loose
 from btm.logs.records import Log
@@ -67,10 +67,10 @@ PLATFORMS = (
     _row("datadog", "spans whose `meta` has the `span.kind` tool", "span.kind=tool meta", "span_id meta span kind=tool",
          "span_kind=tool ml_app", "type=span span_kind=tool start_ms", "meta span_id start_ns"),
     _row("weave", "calls with an `op_name`", "op_name trace_id"),
-    _row("mlflow", "traces whose spans have an `mlflow.spanType`", "mlflow.spanType", parse=toolspans.parse),
-    _row("jaeger", "`spans` with a `traceID` and `operationName`", "traceID operationName", parse=toolspans.parse),
+    _row("mlflow", "traces whose spans have an `mlflow.spanType`", "mlflow.spanType", parse=platforms.spans),
+    _row("jaeger", "`spans` with a `traceID` and `operationName`", "traceID operationName", parse=platforms.spans),
     _row("logfire", "rows with an `otel_status_code` or a `span_name`", "otel_scope_name span_id", "span_name trace_id",
-         parse=toolspans.parse),
+         parse=platforms.spans),
     _row("braintrust", "spans with `span_attributes` and a `root_span_id`", "span_attributes root_span_id"),
     _row("opik", "spans of type `tool` with a `trace_id` and `error_info`", "trace_id error_info"),
     _row("langwatch", "spans of type `tool` with `timestamps`", "timestamps span_id trace_id"),
@@ -83,7 +83,7 @@ PLATFORMS = (
     _row("otel_logs", "OpenTelemetry log records (`resourceLogs`) of model calls", "resourceLogs", parse=modelcalls.logged),
     _row("openinference", "spans with the attribute `openinference.span.kind`, or a `span_kind` beside their context",
          "openinference.span.kind", "key=openinference.span.kind", "openinference", "attributes.openinference.span.kind",
-         "span_kind", parse=toolspans.parse, kind=Spans),
+         "span_kind", parse=platforms.spans, kind=Spans),
     _row("otel", "OpenTelemetry spans (`resourceSpans`, or records with a trace id and a span id)",
-         parse=toolspans.parse, kind=Spans),
+         parse=platforms.spans, kind=Spans),
 )  # fmt: skip
