@@ -17,6 +17,7 @@ from log_samples import jsonl, read, write
 from product_samples import CALLS, TASK
 
 from btm.fallback import FallbackMap
+from btm.logs.formats import READERS
 from btm.logs.listening import Listener
 
 FURTHER = Path(__file__).with_name("further")
@@ -44,6 +45,11 @@ def test_its_calls_have_their_arguments(name: str) -> None:
     assert [(tool.removeprefix("shop-"), given) for tool, given in found] == [
         (tool, given) for _, tool, given, *_ in CALLS
     ]
+
+
+def test_the_guide_says_of_every_format_how_to_get_it() -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "fit-from-logs.md").read_text("utf-8")
+    assert [name for name in READERS if f"`{name}`" not in guide] == []
 
 
 def messages() -> list[dict[str, Any]]:
