@@ -45,7 +45,7 @@ def of_mapping(
     wait = retry_after.in_body(body, now)
     headers = body.get("headers")
     if wait is None and isinstance(headers, Mapping):
-        wait = retry_after.in_headers(headers, now)
+        wait = retry_after.in_headers(headers, now, limited=found.kind is K.RATE_LIMIT)
     return texts.rate_or_quota(
         found._replace(retry_after_s=found.retry_after_s if wait is None else wait, detail=message(body))
     )

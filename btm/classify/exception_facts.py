@@ -23,6 +23,8 @@ Facts = Mapping[str, Any]
 _STATUS_NAMES = ("status_code", "http_status", "status", "http_code", "code")
 _MYSQL = frozenset({"pymysql", "MySQLdb", "mysql", "aiomysql", "mariadb"})
 
+_TOO_MANY_REQUESTS = 429
+
 
 def status_of(known: Facts, root: str) -> int | None:
     """Return the failing HTTP status that an exception carries, or None."""
@@ -43,8 +45,8 @@ def status_of(known: Facts, root: str) -> int | None:
     return value if type(value) is int and is_failure(value) else None
 
 
-def wait_of(known: Facts, now: float | None) -> float | None:
-    """Return how long the service asks to be left alone, in seconds, or None."""
+def wait_of(known: Facts, now: float | None, status: int | None = None) -> float | None:
+    """Return how long the service asks to be left alone, in seconds, or None. ``status`` is the answer's."""
     if not known:
         return None
     direct = retry_after.seconds_of(known.get("retry_after"), now)
@@ -58,7 +60,7 @@ def wait_of(known: Facts, now: float | None) -> float | None:
     )
     if headers is not None and attribute(headers, "get") is not None:
         try:
-            found = retry_after.in_headers(headers, now)
+            found = retry_after.in_headers(headers, now, limited=status == _TOO_MANY_REQUESTS)
         except Exception:  # noqa: BLE001 - a foreign mapping may raise from anything
             found = None
         if found is not None:

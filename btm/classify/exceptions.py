@@ -69,7 +69,8 @@ def _of_one(error: BaseException, known: Facts, call: ToolCall, now: float | Non
     if name in _CONTROL:
         return None
     text = message(error)
-    status, wait = status_of(known, root), wait_of(known, now)
+    status = status_of(known, root)
+    wait = wait_of(known, now, status)
     special = of_python_error(error, name, text, call)
     words = None if name in _SAYS_NOTHING and " " not in text.strip("'\" ") else _words_of(known, name, text)
     typed = _by_type(type(error))

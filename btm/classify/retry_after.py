@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from datetime import UTC
 from email.utils import parsedate_to_datetime
+from itertools import islice
 from typing import Any
 
 from btm.classify.rules import form
@@ -15,6 +16,16 @@ LONGEST_S = 30 * 24 * 3600.0
 """A wait beyond 30 days is taken for a misread number, and dropped."""
 
 _HEADERS = {"retry-after": 1.0, "x-retry-after": 1.0, "retry-after-ms": 0.001, "x-ms-retry-after-ms": 0.001}
+_REMAINING = ("x-ratelimit-remaining", "x-rate-limit-remaining", "ratelimit-remaining")
+_RESETS = (
+    "x-ratelimit-reset-after",
+    "x-ratelimit-reset",
+    "x-rate-limit-reset",
+    "ratelimit-reset",
+    "x-ratelimit-reset-requests",
+    "x-ratelimit-reset-tokens",
+)
+_EPOCH_S, _EPOCH_MS = 1e9, 1e12  # larger numbers are moments, not spans
 _FIELDS = {
     "retry_after": 1.0,
     "retryafter": 1.0,
@@ -56,6 +67,9 @@ _CUES = (
     "reset",
     "available",
     "back",
+    "cool",
+    "allowed",
+    "locked",
     "later",
     "essay",
     "intent",
@@ -128,23 +142,32 @@ def in_text(text: str) -> float | None:
     return None
 
 
-def in_headers(headers: Mapping[Any, Any], now: float | None) -> float | None:
-    """Return what the headers of an answer ask for; a plain dict's names are compared case-blind, at most 100 are read."""
-    if type(headers) is not dict:
+def in_headers(headers: Mapping[Any, Any], now: float | None, *, limited: bool = False) -> float | None:
+    """Return what the headers of an answer ask for; a plain dict's names are compared case-blind, at most 100 are read.
+
+    When a limit is reset counts where the limit is what failed: nothing remains of it, or the caller knows (``limited``).
+    """
+    if type(headers) is dict:
         # The libraries' own mappings compare case-blind, and are slow to walk.
-        return next(
-            (s for n, scale in _HEADERS.items() if (s := seconds_of(headers.get(n), now, scale)) is not None),
-            None,
-        )
-    for index, name in enumerate(headers):
-        if index >= 100:
-            break
-        scale = _HEADERS.get(name.lower() if isinstance(name, str) else "")
-        if scale is not None:
-            found = seconds_of(headers[name], now, scale)
-            if found is not None:
-                return found
-    return None
+        headers = {n.lower(): v for n, v in islice(headers.items(), 100) if isinstance(n, str)}
+    for name, scale in _HEADERS.items():
+        asked = seconds_of(headers.get(name), now, scale)
+        if asked is not None:
+            return asked
+    remaining = next((text for n in _REMAINING if (text := headers.get(n)) is not None), None)
+    if str(remaining).strip() != "0" and not (limited and remaining is None):
+        return None
+    return next((wait for n in _RESETS if (wait := _until_reset(headers.get(n), now)) is not None), None)
+
+
+def _until_reset(value: object, now: float | None) -> float | None:
+    """Read when a limit is reset: seconds or a span from now, or a moment in epoch seconds or milliseconds."""
+    text = value if isinstance(value, str) else str(value) if type(value) in (int, float) else ""
+    if not re.fullmatch(r"\d{10,13}(?:\.\d{1,9})?", text.strip()):
+        return seconds_of(value, now)
+    moment = float(text)
+    moment /= 1_000.0 if moment >= _EPOCH_MS else 1.0
+    return _sane(max(0.0, moment - now)) if now is not None and moment >= _EPOCH_S else None
 
 
 def in_body(body: Mapping[Any, Any], now: float | None, depth: int = 0) -> float | None:

@@ -69,11 +69,15 @@ def tells_failure(body: Mapping[str, Any], call: ToolCall) -> bool:
 
 
 def _contradicts_itself(body: Mapping[str, Any], call: ToolCall) -> bool:
-    """A body that calls itself a success and carries a failing status of its own, without data."""
+    """A body that calls itself a success and carries a failing status of its own: a wrapper's word, a server's number."""
     says_well = (
         body.get("success") is True or body.get("ok") is True or body.get("status") in ("success", "ok")
     )
-    if not says_well or body.get("data") or keys.CODE_TOOL.search(call.tool[:80]):
+    data = body.get("data")
+    told = isinstance(data, str) or (
+        isinstance(data, Mapping) and not _payload_names(data)
+    )  # what went wrong
+    if not says_well or (data and not told) or keys.CODE_TOOL.search(call.tool[:80]):
         return False
     firm = any(is_failure(_number(body.get(k))) for k in keys.STATUSES if k not in keys.SHARED_STATUSES)
     return firm or (is_failure(body.get("code")) and "message" in body and not _payload_names(body))

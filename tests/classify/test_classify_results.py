@@ -218,3 +218,18 @@ def test_bytes_that_are_no_text_are_malformed_where_text_was_due(
     tool: str, text: str, kind: ErrorKind | None
 ) -> None:
     assert classify(ToolCall(tool), result=text).kind is kind
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ({"status": "success", "status_code": 500, "data": {"detail": "Internal Server Error"}}, ErrorKind.SERVER_ERROR),
+        ({"success": True, "statusCode": 503, "data": "upstream connect error"}, ErrorKind.UNAVAILABLE),
+        ({"ok": True, "http_status": 429, "data": {"message": "slow down"}}, ErrorKind.RATE_LIMIT),
+        ({"status": "success", "status_code": 201, "data": {"id": 1}}, None),
+        ({"status": "success", "status_code": 404, "data": {"pages": ["/gone"]}}, None),
+        ({"status": "ok", "response_code": 404, "data": [{"url": "/gone"}]}, None),
+    ],
+)  # fmt: skip
+def test_a_wrapper_that_says_well_does_not_hide_the_servers_number(body: Any, kind: ErrorKind | None) -> None:
+    assert classify(ToolCall("book_slot"), body).kind is kind

@@ -24,7 +24,13 @@ NOW = 1_795_965_503.0  # 2026-11-29T15:18:23Z
         ("30秒後に再試行してください", 30.0),
         ("Bitte versuchen Sie es in 60 Sekunden erneut.", 60.0),
         ("réessayez dans 10 secondes", 10.0),
+        ("Request was throttled. Expected available in 52 seconds.", 52.0),
+        ("A wait of 44 seconds is required (caused by SendMessageRequest)", 44.0),
+        ("Limit exceeded, next request allowed in 9 s", 9.0),
+        ("Cooldown: 30s remaining", 30.0),
+        ("The account is locked for 10 minutes", 600.0),
         ("Timed out. Waited 0.3 seconds.", None),
+        ("Limit: 10 requests allowed per 60 seconds", None),
         ("retry (attempt 3 of 5)", None),
         ("Please wait a few minutes before you try again.", None),
         ("try again in 99999999 days", None),
@@ -62,3 +68,25 @@ def test_headers_are_read_whatever_their_case() -> None:
     assert retry_after.in_headers({"RETRY-AFTER": "3"}, None) == 3.0
     assert retry_after.in_headers({"retry-after-ms": "1500"}, None) == 1.5
     assert retry_after.in_body({"error": {"details": [{"retryDelay": "34s"}]}}, None) == 34.0
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": str(int(NOW + 11))}, 11.0),
+        ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": str(int((NOW + 7) * 1_000))}, 7.0),
+        ({"RateLimit-Remaining": 0, "RateLimit-Reset": 6}, 6.0),
+        ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "6m0s"}, 360.0),
+        ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "60", "Retry-After": "3"}, 3.0),
+        ({"x-ratelimit-remaining": "41", "x-ratelimit-reset": "60"}, None),
+        ({"x-ratelimit-reset": "60"}, None),
+    ],
+)
+def test_a_reset_counts_where_nothing_remains(headers: dict[str, object], seconds: float | None) -> None:
+    assert retry_after.in_headers(headers, NOW) == seconds
+
+
+def test_a_reset_alone_counts_where_the_limit_is_what_failed() -> None:
+    assert retry_after.in_headers({"ratelimit-reset": "6"}, NOW, limited=True) == 6.0
+    spent = {"x-ratelimit-remaining": "9", "x-ratelimit-reset": "6"}
+    assert retry_after.in_headers(spent, NOW, limited=True) is None
