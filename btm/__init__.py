@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from btm.model import Mode as Mode
     from btm.model import Outcome as Outcome
     from btm.model import ToolCall as ToolCall
+    from btm.planning.context import Detail as Detail
     from btm.planning.context import Format as Format
     from btm.planning.plan import Level as Level
     from btm.planning.plan import RecoveryContext as RecoveryContext
@@ -115,7 +116,7 @@ _NAMES = {
         "Outcome",
         "ToolCall",
     ),
-    "btm.planning.context": ("Format",),
+    "btm.planning.context": ("Detail", "Format"),
     "btm.planning.plan": ("Level", "RecoveryContext", "RecoveryPlan", "Verdict"),
     "btm.planning.planner": ("Settings",),
     "btm.planning.policy": ("Policies",),

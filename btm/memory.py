@@ -17,7 +17,7 @@ from btm.events import Hook
 from btm.fallback import FallbackMap
 from btm.learning.posterior import BetaPosterior
 from btm.model import BeliefModel, Effect, ErrorKind, EvidenceKey, Family, Incident, Mode, Outcome, ToolCall
-from btm.planning.context import DEFAULT_BUDGET, Format, render
+from btm.planning.context import DEFAULT_BUDGET, Detail, Format, render
 from btm.planning.plan import RecoveryContext
 from btm.planning.planner import Settings
 from btm.planning.policy import Policies
@@ -58,6 +58,7 @@ class ToolMemory(MemoryCore):
         hash_key: bytes | None = None,
         budget_tokens: int = DEFAULT_BUDGET,
         form: Format | str = Format.TAGGED,
+        detail: Detail | str = Detail.FULL,
         beliefs: BeliefModel | str = BeliefModel.POOLED,
         settings: Settings | None = None,
         wait_up_to_s: float | None = None,
@@ -91,8 +92,9 @@ class ToolMemory(MemoryCore):
         hash_key
             The secret under which a new database names arguments (default: a random one). With it, a clock and a
             generator given, two equal runs leave equal databases.
-        budget_tokens, form
-            Most tokens of a recovery context, and its form: ``"tagged"``, ``"markdown"`` or ``"json"``.
+        budget_tokens, form, detail
+            Most tokens of a recovery context; its form: ``"tagged"``, ``"markdown"`` or ``"json"``; how much it says:
+            ``"full"``, or ``"short"``, only what to do next and what must hold.
         beliefs
             ``"pooled"``, or one of the baselines ``"flat"`` and ``"none"`` (see :class:`~btm.model.BeliefModel`).
         settings
@@ -160,6 +162,7 @@ class ToolMemory(MemoryCore):
             rng=rng,
             budget_tokens=budget_tokens,
             form=form,
+            detail=detail,
             durability=durability,
             store_arguments=store_arguments,
             learn_shapes=learn_shapes,
@@ -292,7 +295,9 @@ class ToolMemory(MemoryCore):
             f"{call.conversation}/{call.call_id}", call.conversation, call, kind, outcome, call.at
         )
         plan = self._recovery.plan_for(incident)
-        return render(plan, budget=self._recovery.budget, form=self._recovery.form)
+        return render(
+            plan, budget=self._recovery.budget, form=self._recovery.form, detail=self._recovery.detail
+        )
 
     def report(self, call_id: str, kind: ErrorKind | str, *, conversation: str = "") -> bool:
         """Say later that a call which had seemed to succeed had failed: its evidence moves. Return whether it is known.

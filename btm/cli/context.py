@@ -15,7 +15,7 @@ from btm.errors import nearest
 from btm.fallback import FallbackMap, Step
 from btm.memory import ToolMemory
 from btm.model import ToolCall
-from btm.planning.context import DEFAULT_BUDGET, Format
+from btm.planning.context import DEFAULT_BUDGET, Detail, Format
 from btm.planning.plan import RecoveryContext, RecoveryPlan
 from btm.planning.policy import Policies
 from btm.runtime.options import MemoryOptions
@@ -46,6 +46,7 @@ from btm.support.open_files import read_whole
 @click.option(
     "--format", "form", type=click.Choice([f.value for f in Format]), default="tagged", show_default=True
 )
+@click.option("--detail", type=click.Choice([d.value for d in Detail]), default="full", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document: text, plan, tokens.")
 def context(
     tool: str,
@@ -56,6 +57,7 @@ def context(
     policies: str,
     budget: int,
     form: str,
+    detail: str,
     as_json: bool,
 ) -> None:
     """Print the recovery context for a first failure of TOOL, as a model would get it."""
@@ -64,7 +66,7 @@ def context(
         store,
         fallback_map=known_tool(map_name, tool),
         policies=Policies.load(policies),
-        options=MemoryOptions(budget_tokens=budget, form=Format(form)),
+        options=MemoryOptions(budget_tokens=budget, form=Format(form), detail=Detail(detail)),
     ) as memory:
         call = ToolCall(
             tool, _arguments(call_json), memory.effect_of(tool), conversation="context", call_id="1"

@@ -26,6 +26,7 @@ DEFAULT_BUDGET = 300
 
 _ARGUMENTS_LIMIT = 600
 _DETAIL_LIMIT = 160
+_MUST = 1  # the rank of what a rule demands
 
 STANDING_RULES = """\
 After a tool failure you may get a note in <recovery> tags from the tool layer: do what it says after "next:".
@@ -44,6 +45,13 @@ class Format(ChoiceEnum):
     JSON = "json"
 
 
+class Detail(ChoiceEnum):
+    """How much a context says."""
+
+    SHORT = "short"  # what to do next, and what must hold
+    FULL = "full"  # also why, what comes then, what to avoid, what was tried, and the error's text
+
+
 class Line(NamedTuple):
     """One line of a context. Lines with a higher ``rank`` are left out first; rank 0 always stays."""
 
@@ -57,13 +65,14 @@ def render(
     *,
     budget: int = DEFAULT_BUDGET,
     form: Format = Format.TAGGED,
+    detail: Detail = Detail.FULL,
     remarks: Sequence[tuple[str, str]] = (),
 ) -> RecoveryContext:
     """Write ``plan`` as text of at most ``budget`` (estimated) tokens; the first line always stays whole.
 
     ``remarks`` are further lines, as label and text, that always stay.
     """
-    lines = _lines(plan)
+    lines = [line for line in _lines(plan) if detail is Detail.FULL or line.rank <= _MUST]
     lines[1:1] = [Line(0, *remark) for remark in remarks]
     text = _layout(plan, lines, form)
     for rank in sorted({line.rank for line in lines} - {0}, reverse=True):
@@ -71,14 +80,20 @@ def render(
             last = max(i for i, line in enumerate(lines) if line.rank == rank)
             del lines[last]
             text = _layout(plan, lines, form)
-    return RecoveryContext(text, estimate_tokens(text), plan, form, tuple(remarks))
+    return RecoveryContext(text, estimate_tokens(text), plan, form, detail, tuple(remarks))
 
 
 def within(context: RecoveryContext, budget: int) -> RecoveryContext:
     """Return a context as one of at most ``budget`` tokens; its first line and remarks always stay."""
     if context.tokens <= budget:
         return context
-    return render(context.plan, budget=budget, form=Format(context.form), remarks=context.remarks)
+    return render(
+        context.plan,
+        budget=budget,
+        form=Format(context.form),
+        detail=Detail(context.detail),
+        remarks=context.remarks,
+    )
 
 
 def estimate_tokens(text: str) -> int:
@@ -124,7 +139,7 @@ def _lines(plan: RecoveryPlan) -> list[Line]:
         lines += [Line(3, "then", instruction(step, plan) + _counted(step)) for step in plan.steps[1:4]]
     for verdict in plan.verdicts:
         if verdict.say:
-            rank = 1 if verdict.require else 2 if verdict.level is Level.ENFORCE else 4
+            rank = _MUST if verdict.require else 2 if verdict.level is Level.ENFORCE else 4
             lines.append(Line(rank, _label(verdict.require, verdict.forbid), harmless(verdict.say)))
     if plan.tried:
         lines.append(Line(4, "tried", "; ".join(_tried(plan))))

@@ -82,11 +82,13 @@ class RecoveryPlan:
 class RecoveryContext:
     """A plan as text for a model, and its size in (estimated) tokens.
 
-    ``form`` and ``remarks`` are what it was written with: :func:`btm.planning.context.within` writes it again, shorter.
+    ``form``, ``detail`` and ``remarks`` are what it was written with: :func:`btm.planning.context.within` writes it
+    again, shorter.
     """
 
     text: str
     tokens: int
     plan: RecoveryPlan
     form: str = "tagged"
+    detail: str = "full"
     remarks: tuple[tuple[str, str], ...] = ()

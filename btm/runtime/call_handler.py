@@ -23,7 +23,7 @@ from btm.events import ActionTaken, Hooks
 from btm.fallback import FallbackMap, Step
 from btm.learning.tracker import Learned
 from btm.model import SUCCESS, Action, Effect, ErrorKind, Incident, Mode, Outcome, ToolCall
-from btm.planning.context import Format, call_text, render
+from btm.planning.context import Detail, Format, call_text, render
 from btm.planning.options import options_for
 from btm.planning.plan import UNCHECKED, Level, RecoveryContext, RecoveryPlan
 from btm.planning.planner import Options, Planner
@@ -59,6 +59,7 @@ class Recovery:
     mode: Mode
     budget: int
     form: Format
+    detail: Detail
     jitter: random.Random
     hooks: Hooks
     available: Collection[str] | None = None
@@ -209,7 +210,7 @@ class Recovery:
         return self._rendered(self.plan_for(latest), remarks)
 
     def _rendered(self, plan: RecoveryPlan, remarks: Sequence[tuple[str, str]]) -> RecoveryContext:
-        return render(plan, budget=self.budget, form=self.form, remarks=remarks)
+        return render(plan, budget=self.budget, form=self.form, detail=self.detail, remarks=remarks)
 
     # -- guard ------------------------------------------------------------------------------------------------------
 

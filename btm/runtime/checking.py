@@ -12,7 +12,7 @@ from typing import Literal
 from btm.events import Hook, log_actions
 from btm.fallback import FallbackMap
 from btm.model import BeliefModel, Mode
-from btm.planning.context import Format
+from btm.planning.context import Detail, Format
 from btm.planning.planner import Settings
 from btm.planning.policy import Policies
 from btm.planning.skills import Skills
@@ -45,6 +45,7 @@ def checked_options(
     rng: random.Random | None,
     budget_tokens: int,
     form: Format | str,
+    detail: Detail | str,
     durability: Durability | str,
     store_arguments: bool,
     learn_shapes: bool,
@@ -81,6 +82,7 @@ def checked_options(
         rng=checks.instance("rng", rng, GENERATOR, "a random.Random"),
         budget_tokens=checks.instance("budget_tokens", budget_tokens, int, "a whole number of tokens"),
         form=checks.choice("form", Format, form),
+        detail=checks.choice("detail", Detail, detail),
         durability=checks.choice("durability", Durability, durability),
         store_arguments=checks.instance("store_arguments", store_arguments, bool, FLAG),
         learn_shapes=checks.instance("learn_shapes", learn_shapes, bool, FLAG),

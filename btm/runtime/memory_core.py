@@ -97,6 +97,7 @@ class MemoryCore:
             self.mode,
             options.budget_tokens,
             options.form,
+            options.detail,
             jitter=rng,
             hooks=self._hooks,
             skills=options.skills,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from btm.events import Hook, log_actions
 from btm.model import BeliefModel, ChoiceEnum, Mode
-from btm.planning.context import DEFAULT_BUDGET, Format
+from btm.planning.context import DEFAULT_BUDGET, Detail, Format
 from btm.planning.planner import Settings
 from btm.planning.skills import Skills
 from btm.runtime.breaker import Breaker
@@ -54,6 +54,7 @@ class MemoryOptions:
     rng: random.Random | None = None
     budget_tokens: int = DEFAULT_BUDGET
     form: Format = Format.TAGGED
+    detail: Detail = Detail.FULL
     durability: Durability = Durability.DEFAULT
     store_arguments: bool = False
     learn_shapes: bool = False

@@ -20,6 +20,7 @@ from btm.learning.judging import IN_A_ROW
 from btm.learning.posterior import BetaPosterior
 from btm.model import Action, Attempt, Effect, ErrorKind, EvidenceKey, Family, Incident, Outcome, ToolCall
 from btm.planning.context import (
+    Detail,
     Format,
     arguments_text,
     call_text,
@@ -27,6 +28,7 @@ from btm.planning.context import (
     instruction,
     quoted,
     render,
+    within,
 )
 from btm.planning.options import options_for
 from btm.planning.plan import Level, RecoveryPlan, Verdict
@@ -394,3 +396,12 @@ def test_huge_and_broken_arguments_are_cut_or_described() -> None:
 @given(foreign)
 def test_quoted_text_is_one_json_string(text: str) -> None:
     assert isinstance(json.loads(quoted(text)), str)
+
+
+def test_a_short_context_says_what_to_do_next_and_what_must_hold() -> None:
+    plan = plan_of("cancel")
+    whole, short = render(plan), render(plan, detail=Detail.SHORT)
+    kept = [line for line in whole.text.splitlines() if line.startswith(("<", "next:", "must:"))]
+    assert short.text.splitlines() == kept
+    assert short.tokens < whole.tokens
+    assert within(short, whole.tokens).text == short.text

@@ -11,6 +11,7 @@ from langchain_core.language_models import BaseChatModel
 
 from btm.fallback import FallbackMap
 from btm.lab.chat.agents import shown_as, talk, tools_of
+from btm.lab.chat.arms import detail_of
 from btm.lab.chat.tasks import HAND_OVER, ChatTask, demonstrations
 from btm.lab.chat.trouble import Trouble
 from btm.lab.chat.verdict import judge
@@ -105,6 +106,7 @@ def play(
         None,
         fallback_map=fallback_map,
         mode="advise",
+        detail=detail_of(arm),
         hash_key=_HASH_KEY,
         clock=clock.time,
         sleep=clock.sleep,

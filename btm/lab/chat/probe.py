@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 
 from btm.errors import EvaluationError
 from btm.lab.chat.agents import tools_of
-from btm.lab.chat.arms import ARMS, CONTROLS, NONE
+from btm.lab.chat.arms import ARMS, CONTROLS, placement_of
 from btm.lab.shop.tools import TOOLS
 from btm.support.untrusted import cut, text_of
 
@@ -54,7 +54,11 @@ def probe(model: BaseChatModel, arms: Sequence[str] = tuple(ARMS)) -> tuple[str,
         return ()
     warnings: list[str] = []
     # Every arm rests on tool results being read; only the reminder and the controls stand in the user's role.
-    wanted = {"tool_result", *(("user_reminder" if arm in CONTROLS else arm) for arm in arms if arm != NONE)}
+    wanted: set[str] = {"tool_result"}
+    for arm in arms:
+        place = placement_of(arm)
+        if place is not None or arm in CONTROLS:
+            wanted.add(place.value if place is not None else "user_reminder")
     for place, conversation in _PLACES.items():
         if place not in wanted:
             continue
