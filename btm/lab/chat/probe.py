@@ -56,9 +56,9 @@ def probe(model: BaseChatModel, arms: Sequence[str] = tuple(ARMS)) -> tuple[str,
     # Every arm rests on tool results being read; only the reminder and the controls stand in the user's role.
     wanted: set[str] = {"tool_result"}
     for arm in arms:
-        place = placement_of(arm)
-        if place is not None or arm in CONTROLS:
-            wanted.add(place.value if place is not None else "user_reminder")
+        where = placement_of(arm)
+        if where is not None or arm in CONTROLS:
+            wanted.add(where.value if where is not None else "user_reminder")
     for place, conversation in _PLACES.items():
         if place not in wanted:
             continue
