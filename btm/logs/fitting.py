@@ -14,7 +14,6 @@ import signal
 import sys
 import threading
 import warnings
-from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
@@ -152,7 +151,7 @@ def _parts_done(
             yield work.do(some, seen)
         return
     logs = logs_to_read(paths, name)
-    read: Counter[str] = Counter()  # calls of each log whose records the workers read
+    read: dict[str, list[int]] = {}  # of each log whose records the workers read: calls, and those answered
     with _pool(workers, work) as pool:
         for part, done in _in_order(pool, _parts(logs, name, watch), workers * _WAITING):
             digests = chain((fitted.digest for fitted in done.fitted), done.begun)
@@ -160,9 +159,11 @@ def _parts_done(
             # Two parts that hold the same conversation is rare, and nothing was written yet: do it again without.
             learned = work.do(part.read(), repeated) if repeated else done
             if part.reader:
-                read[part.log] += learned.calls + learned.known_calls
+                count = read.setdefault(part.log, [0, 0])
+                count[0] += learned.calls + learned.known_calls
+                count[1] += learned.calls - learned.unanswered + learned.known_calls + learned.orphans
             yield learned
-    for lost in filter(None, (lost_in(log) for log, calls in read.items() if not calls)):
+    for lost in filter(None, (lost_in(log, *count) for log, count in read.items())):
         nothing = Fit()
         nothing.skip(lost)
         yield nothing
@@ -187,7 +188,7 @@ def _parts(logs: Iterable[LogFile], name: str | None, watch: Watch | None) -> It
                     if path is None:
                         items = Counted(reader.read(opened_log))
                         yield from _whole(gathering.of(items))
-                        if not items.calls and (lost := lost_in(log.path)) is not None:
+                        if (lost := lost_in(log.path, items.calls, items.answered)) is not None:
                             yield _Part(conversations=(lost,))
                     else:
                         yield from _excerpts(log.path, reader.NAME, opened_log.pieces(path))

@@ -90,7 +90,7 @@ def _conversations(
                     reader, opened_log = found
                     items = Counted(reader.read(opened_log))
                     yield from gathering.of(items)
-                    if not items.calls and (lost := lost_in(log.path)) is not None:
+                    if (lost := lost_in(log.path, items.calls, items.answered)) is not None:
                         yield lost
         yield from put_in_order(gathering)
 

@@ -34,24 +34,43 @@ _MARK = re.compile(
 )  # fmt: skip
 
 
+_ANSWERED = rb"(?:results?|responses?|outputs?|returns?)"
+_ANSWER_MARK = re.compile(
+    _QUOTE + rb"[\w.]{0,20}(?:tool|function)_?" + _ANSWERED + _COLON + rb"(?:\{\s*" + _QUOTE + rb'|\[\s*[{"\[]|'
+    + _QUOTE + rb'[^"\\])'
+    rb"|" + _QUOTE + rb"(?:\w{0,12}type|kind|role|from|event)" + _COLON + _QUOTE
+    + rb"(?:tool|observation|[\w. -]{0,20}(?:tool|function)[-_ .]?(?:call[-_ .]?)?" + _ANSWERED + rb")" + _QUOTE
+    + rb"|</?(?:tool|function)_(?:response|results)>",
+    re.IGNORECASE,
+)  # fmt: skip
+
+
 class Counted:
-    """Passes on what a reader gives of a log; ``calls`` counts the calls and records of calls among it."""
+    """Passes on what a reader gives of a log; counts the calls and records of calls, and the answers."""
 
     def __init__(self, items: Iterable[Item]) -> None:
         self._items = items
-        self.calls = 0
+        self.calls = self.answered = 0
 
     def __iter__(self) -> Iterator[Item]:
         for item in self._items:
             if type(item) is Conversation:
                 self.calls += sum(map(len, item.batches))
+                self.answered += item.orphans + sum(recorded.answered for recorded in item.calls)
             elif type(item) is Entry:
                 self.calls += 1
+                self.answered += 1
             yield item
 
 
-def lost_in(path: str) -> Skipped | None:
-    """Say what a log that nothing was read from holds that looks like calls or answers, if it holds anything like it."""
+def lost_in(path: str, calls: int = 0, answered: int = 0) -> Skipped | None:
+    """Say what a log that nothing was read from holds that looks like calls or answers, if it holds anything like it.
+
+    So it is with one of whose ``calls`` none was ``answered`` although it holds what looks like answers.
+    """
+    if answered:
+        return None
+    looked_for = _ANSWER_MARK if calls else _MARK
     if path == STDIN or not stat.S_ISREG(Path(path).stat().st_mode):
         return None
     try:
@@ -59,8 +78,8 @@ def lost_in(path: str) -> Skipped | None:
             begins = stream.peek(_SHOWN * 2)
             before, size = b"", 0
             for chunk in stream.chunks():
-                if (found := _MARK.search(before + chunk)) is not None:
-                    return Skipped(path, 0, _said(found[0], begins), lost=True)
+                if (found := looked_for.search(before + chunk)) is not None:
+                    return Skipped(path, 0, _said(found[0], begins, calls), lost=True)
                 before, size = chunk[-_OVERLAP:], size + len(chunk)
                 if size > max(_LOOKED_AT, CHUNK):
                     break
@@ -69,11 +88,10 @@ def lost_in(path: str) -> Skipped | None:
     return None
 
 
-def _said(mark: bytes, begins: bytes) -> str:
+def _said(mark: bytes, begins: bytes, calls: int) -> str:
     mark_text, begins_text = (
         redact(raw.decode("utf-8", "backslashreplace"), _SHOWN) for raw in (mark, begins)
     )
-    return (
-        f"nothing could be read from it, although it holds what looks like a tool's call or answer ({mark_text}); "
-        f"it begins with: {begins_text}"
-    )
+    missing = f"none of its {calls} calls has an answer" if calls else "nothing could be read from it"
+    what = "an answer" if calls else "a tool's call or answer"
+    return f"{missing}, although it holds what looks like {what} ({mark_text}); it begins with: {begins_text}"

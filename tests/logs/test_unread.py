@@ -107,3 +107,23 @@ def test_the_summary_is_a_table_by_format(tmp_path: Path) -> None:
     rows = [line.split() for line in said.splitlines()]
     assert ["openai_chat", "1", "3", "1"] in rows
     assert ["tau1", "1", "3", "1"] in rows
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_log_of_whose_calls_none_is_answered_although_it_holds_answers_is_an_error(
+    workers: str, tmp_path: Path
+) -> None:
+    talk = openai_messages()
+    odd = [{**m, "role": "other", "x": {"type": "tool_result"}} if m["role"] == "tool" else m for m in talk]
+    cut = [message for message in talk if message["role"] != "tool"]
+    for messages, code in ((odd, 1), (cut, 0), (talk, 0)):
+        log = write(
+            tmp_path / "log.jsonl",
+            jsonl([{"messages": messages}, {"messages": [{"role": "user", "content": "x"}, *messages]}]),
+        )
+        done = CliRunner().invoke(cli, ["fit", str(log), "--dry-run", "--json", "--workers", workers])
+        assert done.exit_code == code
+        reasons = [skipped["reason"] for skipped in json.loads(done.stdout)["skipped"]]
+        assert [reason.partition(",")[0] for reason in reasons] == (
+            ["none of its 6 calls has an answer"] if code else []
+        )
