@@ -64,7 +64,7 @@ def role_of(found: Mapping[str, Any], names: tuple[str, ...] = ROLE) -> str:
     for name in names:
         value = found.get(name)
         if isinstance(value, dict):
-            value = first(fields(value), ("role", "label", "type", "name"))
+            value = first(fields(value), ("role", "label", "value", "type", "name"))
         if type(value) is str and (who := speaker(value)):
             return who
     return ""
@@ -344,6 +344,10 @@ def _call(turns: Turns, found: dict[str, Any], word: str, at: float | None) -> N
     given = arguments_of(arguments)
     if given.keys() == {name} and isinstance(given[name], dict):  # Dify's
         given = given[name]
+    elif (
+        given.keys() == {"args", "kwargs"} and not given["args"] and isinstance(given["kwargs"], dict)
+    ):  # LlamaIndex's
+        given = given["kwargs"]
     slot = turns.call(
         name,
         given,

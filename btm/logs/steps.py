@@ -89,6 +89,10 @@ def _event(turns: Turns, found: _Step, at: float | None) -> None:
     given = dict(found["args"])
     if type(thought := given.pop("thought", None)) is str and thought:
         turns.said(thought)
+    if given.keys() == {"name", "arguments"} and isinstance(
+        given["arguments"], dict
+    ):  # of an MCP server's tool
+        given = given["arguments"]
     named = found.get("toolcallmetadata")
     name = named.get("function_name") if type(named) is dict else None
     turns.call(name or found["action"], given, f"event-{found.get('id')}", at)

@@ -35,7 +35,7 @@ RESULT = (
     "returnvalue", "resultvalue", "aggregatedoutput", "value", "parts", "blocks", "body",
 )  # fmt: skip
 OWN_RESULT = ("output", "result", "response", "tooloutput", "toolresult", "outputs", "returnvalue", "aggregatedoutput",
-              "observation")  # fmt: skip
+              "observation", "rawoutput")  # fmt: skip
 """Where a call holds its own answer: ``content`` beside arguments is the agent's."""
 
 KIND = (
@@ -45,14 +45,14 @@ SAID_ROLE = ("role", "from")
 ROLE = (*SAID_ROLE, "info", "source", "author", "sender", "speaker", "type", "kind", "event")
 WHEN = ("timestamp", "createdat", "time", "at", "created", "ts", "starttime", "startedat", "date")
 TEXT = ("text", "value", "content", "message", "markdown")
-TEXTS = ("content", "parts", "blocks", "items", "text", "value", "prompt", "query")
+TEXTS = ("content", "contents", "parts", "blocks", "items", "text", "value", "prompt", "query")
 """Where a message keeps its words."""
 
 REASONING = ("thinking", "reasoning", "reasoningcontent", "thought", "thoughts", "analysis")
 CALLS = ("toolcalls", "toolrequests", "tooluses", "functioncalls", "functioncall", "invalidtoolcalls", "usedtools",
          "agentthoughts")  # fmt: skip
 ANSWERS = ("toolresults", "functionresponses", "toolresponses", "tooluseresults", "observation")
-CONTAINERS = (*CALLS, "content", "parts", "blocks", "items", "toolinvocations", *ANSWERS)
+CONTAINERS = (*CALLS, "content", "contents", "parts", "blocks", "items", "toolinvocations", *ANSWERS)
 """Where a message keeps its parts, in the order in which they are to be read."""
 
 ENVELOPES = ("message", "payload", "data", "item", "llmmessage", "event", "msg", "update", "body",
