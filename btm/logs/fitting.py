@@ -14,8 +14,9 @@ import signal
 import sys
 import threading
 import warnings
+from collections import deque
 from collections.abc import Callable, Container, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -255,27 +256,13 @@ def _pool(workers: int, work: Work) -> Iterator[ProcessPoolExecutor]:
 
 def _in_order(pool: ProcessPoolExecutor, parts: Iterator[_Part], in_hand: int) -> Iterator[tuple[_Part, Fit]]:
     """Give each part with what it taught, in the order of the parts, with at most ``in_hand`` of them on the way."""
-    running: dict[Future[Fit], tuple[int, _Part]] = {}
-    done: dict[int, tuple[_Part, Fit]] = {}
-    following = 0
-    for number, part in enumerate(parts):
+    running: deque[tuple[_Part, Future[Fit]]] = deque()
+    for part in parts:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # see _pool
-            running[pool.submit(_do, part)] = number, part
-        while len(running) + len(done) >= in_hand:
-            _collect(running, done)
-            while following in done:
-                yield done.pop(following)
-                following += 1
-    while running or done:
-        if running:
-            _collect(running, done)
-        while following in done:
-            yield done.pop(following)
-            following += 1
-
-
-def _collect(running: dict[Future[Fit], tuple[int, _Part]], done: dict[int, tuple[_Part, Fit]]) -> None:
-    for future in wait(running, return_when=FIRST_COMPLETED).done:
-        number, part = running.pop(future)
-        done[number] = part, future.result()
+            running.append((part, pool.submit(_do, part)))
+        if len(running) >= in_hand:
+            first, done = running.popleft()
+            yield first, done.result()
+    for part, done in running:
+        yield part, done.result()

@@ -4,12 +4,13 @@ import json
 from pathlib import Path
 
 import pytest
+from event_lines import call_event, end_event
 from hypothesis import given
 from hypothesis import strategies as st
 from log_samples import read, read_one, write
 
 from btm.logs.conversation import HASHED, NO_RESULT
-from btm.logs.eventlog import call_event, end_event, outcome_fields, outcome_from, report_event
+from btm.logs.eventlog import outcome_fields, outcome_from, report_event
 from btm.model import Effect, ErrorKind, Outcome, ToolCall
 
 READ = ToolCall("get_order", {"order_id": "W1"}, conversation="c1", call_id="1", at=10.0, intent="look")

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -27,14 +26,6 @@ def test_records_come_back_by_key_in_order_whether_held_or_written(
         found = list(held)
     assert dict(found) == expected
     assert len(found) == len(expected)
-
-
-def test_the_temporary_files_are_gone_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with Groups(0) as held:
-        held.add("k", b"record")
-        assert list(held) == [("k", [b"record"])]
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_many_mixed_traces_give_the_same_beyond_the_budget(
