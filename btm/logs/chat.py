@@ -14,7 +14,7 @@ from typing import Any
 from btm.logs import dialects, wire
 from btm.logs.conversation import Conversation, Passed, Skipped
 from btm.logs.finding import Found, are_updates, conversations_in, updates_in
-from btm.logs.layout import SHARED_IDS, layout_of
+from btm.logs.layout import SHARED_IDS, id_in, plain_in, reward_in, start_in, task_in
 from btm.logs.parts import is_message, read_message, unwrapped
 from btm.logs.records import DIGITS, Log, Record, digest_of
 from btm.logs.sample import Sample, Shape
@@ -70,7 +70,7 @@ def conversations_of(record: Record, name: str) -> Iterator[Conversation]:
     digest = digest_of(raw)
     if (
         type(value) is dict
-        and (messages := layout_of(value).plain_in(value)) is not None
+        and (messages := plain_in(value)) is not None
         and (not messages or (type(messages[0]) is dict and _AS_THEY_ARE.isdisjoint(messages[0])))
     ):
         yield _conversation(Found(value, messages), digest, place, name)
@@ -92,23 +92,11 @@ _AS_THEY_ARE = frozenset(
 
 
 def _conversation(found: Found, digest: str, place: str, name: str) -> Conversation:
-    layout = layout_of(found.owner)
-    conversation_id, started_at = layout.id_in(found.owner, digest), layout.start_in(found.owner)
+    conversation_id, started_at = id_in(found.owner, digest), start_in(found.owner)
     turns = Turns(conversation_id, started_at, digest[:8])
     read_messages(turns, found.messages)
-    reward, task_id = layout.reward_in(found.owner), layout.task_in(found.owner)
-    return Conversation(
-        conversation_id,
-        place,
-        turns.batches(),
-        reward,
-        started_at,
-        digest,
-        name,
-        turns.task,
-        turns.orphans,
-        task_id,
-    )
+    reward, task_id = reward_in(found.owner), task_in(found.owner)
+    return turns.conversation(place, digest, name, reward=reward, started_at=started_at, task_id=task_id)
 
 
 def _message_a_record(log: Log, name: str) -> Iterator[Conversation | Skipped | Passed]:
@@ -141,7 +129,7 @@ def _message_a_record(log: Log, name: str) -> Iterator[Conversation | Skipped | 
             if wire.begins(value) and own in begun and begun[own].turns.settled():
                 yield from begun.pop(own).conversation(name, session)
             if own not in begun:
-                begun[own] = _Begun(own, record.place, layout_of(value).start_in(value), own or log.name)
+                begun[own] = _Begun(own, record.place, start_in(value), own or log.name)
             begun[own].content.update(record.raw + b"\n")
             read_messages(begun[own].turns, messages)
         except MALFORMED as error:
@@ -164,19 +152,11 @@ class _Begun:
         """Give the conversation; none for a subagent's that holds no calls."""
         turns, digest = self.turns, self.content.hexdigest()[:DIGITS]
         conversation_id = self.own or session or digest
-        batches = turns.batches(conversation_id)
-        if batches or not self.own.endswith(_SIDE):
-            yield Conversation(
-                conversation_id,
-                self.place,
-                batches,
-                None,
-                self.start,
-                digest,
-                name,
-                turns.task,
-                turns.orphans,
-            )
+        found = turns.conversation(
+            self.place, digest, name, conversation_id=conversation_id, started_at=self.start
+        )
+        if found.batches or not self.own.endswith(_SIDE):
+            yield found
 
 
 _SIDE = "/side"

@@ -140,28 +140,10 @@ class Fit:
 
     def merge(self, other: Fit) -> None:
         """Add what another fit learned, from other conversations."""
-        self.conversations += other.conversations
-        self.already_fitted += other.already_fitted
-        self.grown += other.grown
-        self.known_calls += other.known_calls
-        self.orphans += other.orphans
-        self.lost += other.lost
-        self.beyond += other.beyond
-        self.calls += other.calls
-        self.unanswered += other.unanswered
-        self.incidents += other.incidents
-        self.attempts += other.attempts
-        self.errors += other.errors
-        self.tool_errors += other.tool_errors
-        self.tools += other.tools
-        self.actions += other.actions
-        self.tried += other.tried
-        self.formats += other.formats
-        self.format_calls += other.format_calls
-        self.format_errors += other.format_errors
+        for name, own in vars(self).items():
+            if isinstance(own, int | Counter):
+                setattr(self, name, own + getattr(other, name))
         self.skipped += other.skipped[: _MAX_SKIPPED - len(self.skipped)]
-        self.skipped_count += other.skipped_count
-        self.passed += other.passed
         self.fitted.extend(other.fitted)
         self.made += other.made
         for key, (successes, failures) in other.sums.items():

@@ -41,12 +41,7 @@ class Reader(Protocol):
 
 
 # The particular before the general: a tau2 simulation is also a chat log, an OpenInference span also a span.
-_READERS: tuple[Reader, ...] = (
-    events,
-    trajectories,
-    *PLATFORMS,
-    *TRANSCRIPTS,
-)
+_READERS: tuple[Reader, ...] = (events, trajectories, *PLATFORMS, *TRANSCRIPTS)
 
 READERS: Mapping[str, Reader] = MappingProxyType({reader.NAME: reader for reader in _READERS})
 """Every reader by its name, in the order in which they are tried."""

@@ -17,7 +17,7 @@ import orjson
 from btm.logs.chat import MALFORMED, read_messages, reason
 from btm.logs.conversation import NO_RESULT, Conversation, Entry, Passed, Skipped
 from btm.logs.finding import Found, conversations_in
-from btm.logs.layout import SHARED_IDS, layout_of
+from btm.logs.layout import SHARED_IDS, reward_in, start_in
 from btm.logs.parts import is_message
 from btm.logs.records import Log, digest_of
 from btm.logs.sample import Sample, Shape
@@ -62,8 +62,8 @@ def snapshots(log: Log, name: str, path: Path = ()) -> Iterator[Entry | Skipped 
             nothing += not several
             for found in several:
                 key, own, before = _key(found, roots)
-                layout, digest = layout_of(found.owner), digest_of(record.raw)
-                about = layout.start_in(found.owner), layout.reward_in(found.owner), _session(found.owner)
+                digest = digest_of(record.raw)
+                about = start_in(found.owner), reward_in(found.owner), _session(found.owner)
                 entry = [SNAPSHOT, record.place, digest, own, before, found.messages, *about, ()]
                 yield Entry(name, key, orjson.dumps(entry, option=_DUMP, default=str))
         except MALFORMED as error:
@@ -145,10 +145,7 @@ def gathered(entries: list[list[Any]]) -> Iterator[Conversation]:
     read_messages(turns, [entry[5] for entry in ordered])
     names = Counter(entry[4] for entry in ordered).most_common()
     name = next((name for name, _ in names if name != _PLAINEST), _PLAINEST)
-    batches = turns.batches()
-    yield Conversation(
-        conversation_id, ordered[0][1], batches, None, None, digest, name, turns.task, turns.orphans
-    )
+    yield turns.conversation(ordered[0][1], digest, name)
 
 
 class _Trail(Turns):
@@ -213,14 +210,6 @@ def joined(entries: list[list[Any]], name: str) -> Iterator[Conversation]:
         digest = digest_of(orjson.dumps([name, turns.trail], option=_DUMP, default=str))
         conversation_id = session if session and session not in names else digest
         names.add(conversation_id)
-        yield Conversation(
-            conversation_id,
-            place,
-            turns.batches(conversation_id),
-            reward,
-            start,
-            digest,
-            name,
-            turns.task,
-            turns.orphans,
+        yield turns.conversation(
+            place, digest, name, conversation_id=conversation_id, reward=reward, started_at=start
         )

@@ -191,7 +191,7 @@ def _conversation(conversation_id: str, entries: list[list[Any]], name: str) -> 
             turns.turn()
         _add(turns, call, reports)
     reward = rewards[-1] if rewards else None
-    return Conversation(conversation_id, entries[0][1], turns.batches(), reward, started_at, digest, name)
+    return turns.conversation(entries[0][1], digest, name, reward=reward, started_at=started_at)
 
 
 def _in_order(calls: Iterable[LooseCall]) -> list[LooseCall]:

@@ -348,12 +348,7 @@ def _call(turns: Turns, found: dict[str, Any], word: str, at: float | None) -> N
         given.keys() == {"args", "kwargs"} and not given["args"] and isinstance(given["kwargs"], dict)
     ):  # LlamaIndex's
         given = given["kwargs"]
-    slot = turns.call(
-        name,
-        given,
-        first(found, CALL_ID),
-        time_of(first(found, WHEN)) if at is None else at,
-    )
+    slot = turns.call(name, given, first(found, CALL_ID), time_of(first(found, WHEN)) if at is None else at)
     if first(found, OWN_RESULT) is not None or failed(found)[0]:
         value, is_error, error_type = answer_of(found, OWN_RESULT)
         if "toolinput" in found and isinstance(said := parsed_json(value), dict) and said.keys() == {name}:

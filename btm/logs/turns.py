@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-from btm.logs.conversation import NO_RESULT, Batch, RecordedCall
+from btm.logs.conversation import NO_RESULT, Batch, Conversation, RecordedCall
 from btm.logs.values import arguments_of
 from btm.model import Effect, Outcome, ToolCall
 
@@ -226,6 +226,23 @@ class Turns:
         if call_id:  # the call itself has no id of its own
             waiting = [slot for slot in waiting if "#" in slot[_CALL].call_id]
         return waiting[0] if waiting else None
+
+    def conversation(
+        self,
+        source: str,
+        digest: str,
+        format_name: str,
+        *,
+        conversation_id: str | None = None,
+        reward: float | None = None,
+        started_at: float | None = None,
+        task_id: str = "",
+    ) -> Conversation:
+        """Return what has been collected as a conversation."""
+        own = self._conversation if conversation_id is None else conversation_id
+        batches = self.batches(own)
+        about = (reward, started_at, digest, format_name, self.task, self.orphans, task_id)
+        return Conversation(own, source, batches, *about)
 
     def batches(self, conversation: str | None = None) -> tuple[Batch, ...]:
         """Return what has been collected, under another conversation id if one is given."""

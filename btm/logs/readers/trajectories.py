@@ -7,7 +7,7 @@ from typing import Any
 
 from btm.logs.chat import MALFORMED, reason
 from btm.logs.conversation import NO_RESULT, Conversation, Skipped
-from btm.logs.layout import layout_of
+from btm.logs.layout import start_in
 from btm.logs.records import Log, Record, digest_of
 from btm.logs.sample import Sample
 from btm.logs.scanner import Path
@@ -51,7 +51,7 @@ def _conversation(record: Record) -> Conversation:
     trajectory, digest = Trajectory.from_json(record.value), digest_of(record.raw)
     conversation_id, started_at = (
         str(trajectory.trajectory_id or digest),
-        layout_of(record.value).start_in(record.value),
+        start_in(record.value),
     )
     turns = Turns(conversation_id, started_at, digest[:8])
     turn: object = None
@@ -60,16 +60,11 @@ def _conversation(record: Record) -> Conversation:
             turns.turn()
         turn = step.extra.get("turn")
         _add(turns, step)
-    return Conversation(
-        conversation_id,
-        record.place,
-        turns.batches(),
-        trajectory.reward,
-        started_at,
-        digest,
-        NAME,
-        trajectory.task_description or "",
-        task_id=str(trajectory.extra.get("task_id") or ""),
+    turns.task = trajectory.task_description or ""
+    task_id = str(trajectory.extra.get("task_id") or "")
+    reward = trajectory.reward
+    return turns.conversation(
+        record.place, digest, NAME, reward=reward, started_at=started_at, task_id=task_id
     )
 
 
