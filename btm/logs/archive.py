@@ -87,7 +87,7 @@ class Rows:
             for batch in self._parquet.ParquetFile(self._path).iter_batches(_ROWS):
                 for row in batch.to_pylist():
                     yield orjson.dumps(row, default=str) + b"\n"
-        except ValueError as error:  # pyarrow's own errors are of this kind
+        except (ValueError, NotImplementedError) as error:  # pyarrow's own errors are of these kinds
             raise OSError(f"the Parquet file cannot be read: {error}") from error
 
 

@@ -10,6 +10,7 @@ import csv
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from hashlib import sha256
 from itertools import chain
 from typing import Any
 from xml.etree import ElementTree
@@ -24,23 +25,34 @@ _HEADER = re.compile(
 )
 _XML, _FLATTED = b"<chat_history", (b'[{"startData"', b'[{"resultData"', b'[{"version"')
 _LARGEST = 32 << 20
-_DEPTH = 60
+_DEPTH, _OFTEN = 60, 20
 
 
 def as_json(first: bytes, rest: Iterable[bytes]) -> Iterator[bytes] | None:
     """Return a log as lines of JSON if it begins as one that is none; None for any other."""
     begins = first[:2_000].lstrip()
     if begins.startswith(_XML):
-        return _history(b"".join((first, *rest)))
+        return _history(first, rest)
     if begins.startswith(_FLATTED):
-        return (orjson.dumps(unfolded(line)) + b"\n" for line in _lines(first, rest))
+        return _executions(first, rest)
     return _rows(first, rest) if _HEADER.match(begins) else None
 
 
 def _rows(first: bytes, rest: Iterable[bytes]) -> Iterator[bytes]:
     csv.field_size_limit(min(_LARGEST, sys.maxsize))
-    for row in csv.DictReader(_lines(first, rest)):
-        yield orjson.dumps({key: parsed_json(value) for key, value in row.items() if key and value}) + b"\n"
+    try:
+        for row in csv.DictReader(_lines(first, rest)):
+            yield (
+                orjson.dumps({key: parsed_json(value) for key, value in row.items() if key and value}) + b"\n"
+            )
+    except csv.Error as error:
+        raise EOFError(f"broken CSV: {error}") from error
+
+
+def _executions(first: bytes, rest: Iterable[bytes]) -> Iterator[bytes]:
+    for line in _lines(first, rest):
+        own = sha256(line.encode()).hexdigest()[:32]
+        yield orjson.dumps({"executionId": own, "data": line.strip()}) + b"\n"
 
 
 def _lines(first: bytes, rest: Iterable[bytes]) -> Iterator[str]:
@@ -53,8 +65,13 @@ def _lines(first: bytes, rest: Iterable[bytes]) -> Iterator[str]:
         yield begun
 
 
-def _history(document: bytes) -> Iterator[bytes]:
-    if b"<!" in document[:_LARGEST]:
+def _history(first: bytes, rest: Iterable[bytes]) -> Iterator[bytes]:
+    document = first
+    for chunk in rest:
+        document += chunk
+        if len(document) > _LARGEST:
+            raise EOFError("an XML document that is too large")
+    if b"<!" in document:
         raise EOFError("an XML document with declarations, which a chat history does not have")
     try:
         root = ElementTree.fromstring(document)  # noqa: S314 - without declarations there are no entities to expand
@@ -79,14 +96,22 @@ def _item(item: ElementTree.Element) -> dict[str, Any]:
 
 
 def unfolded(value: Any) -> Any:
-    """Return what a list of n8n's says, in which each object and text stands once and is named by its place."""
+    """Return what a list of n8n's says, in which each object and text stands once and is named by its place.
+
+    What is named again and again is not unfolded without end: beyond a depth and a number of values there is None.
+    """
     table = parsed_json(value)
+    left = _OFTEN * len(table) + 10_000 if isinstance(table, list) else 0
     if not (isinstance(table, list) and table and isinstance(table[0], dict)):
         return value
 
     def at(named: Any, depth: int) -> Any:
-        if not (isinstance(named, str) and named.isdecimal() and int(named) < len(table)) or depth > _DEPTH:
+        nonlocal left
+        if not (isinstance(named, str) and named.isdecimal() and len(named) < 12 and int(named) < len(table)):
             return named
+        left -= 1
+        if left < 0 or depth > _DEPTH:
+            return None
         held = table[int(named)]
         if isinstance(held, dict):
             return {key: at(inner, depth + 1) for key, inner in held.items()}

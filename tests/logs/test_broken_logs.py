@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -253,3 +254,32 @@ def test_a_number_can_be_the_name_of_a_tool(tmp_path: Path) -> None:
     (conversation,), skipped = read(write(tmp_path / "log.jsonl", jsonl([{"messages": messages}])))
     assert not skipped
     assert conversation.batches[0][0].call.tool == "42"
+
+
+def test_what_is_folded_without_end_is_unfolded_to_an_end(tmp_path: Path) -> None:
+    begins = {"resultData": "1"}
+    doubling = [begins, *({"a": str(n + 1), "b": str(n + 1)} for n in range(1, 60)), {}]
+    cyclic = [begins, {"runData": "2"}, {"node": "3"}, ["4"], {"data": "4", "again": "0"}]
+    for table in (doubling, cyclic):
+        for content in (
+            json.dumps(table),
+            {"id": "1", "workflowId": "w", "finished": True, "data": json.dumps(table)},
+        ):
+            assert read(write(tmp_path / "log", content))[0] == []
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"id,input,output\n1,\x00,\x00\n",
+        b'id,traceId,input\n"unended',
+        b"<chat_history><message role='user'>",
+        b"<chat_history><!DOCTYPE x [<!ENTITY a 'b'>]></chat_history>",
+        b"<chat_history/>",
+    ],
+)
+def test_tables_and_histories_that_are_broken_end_without_an_exception(
+    content: bytes, tmp_path: Path
+) -> None:
+    with suppress(UnknownFormatError):
+        assert read(write(tmp_path / "log", content))[0] == []
