@@ -159,7 +159,7 @@ def _note(situation: Situation) -> str:
         mode=situation.mode,
         clock=lambda: 1_790_000_000.0,
         sleep=lambda _: None,
-        rng=random.Random(7),  # noqa: S311 - names runs
+        rng=random.Random(7),
         hash_key=b"the page",
         hooks=(),
     )

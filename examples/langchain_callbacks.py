@@ -1,11 +1,20 @@
-"""BTMCallbackHandler: btm only watches a LangGraph agent, and learns which tool fails how and what helps."""
+"""BTMCallbackHandler: btm only watches a LangGraph agent, and learns which tool fails how and what helps.
+
+Needs the extra: pip install -e ".[langchain]"
+"""
 
 from __future__ import annotations
 
+import sys
+
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
-from langgraph.graph import START, MessagesState, StateGraph
-from langgraph.prebuilt import ToolNode, tools_condition
+
+try:
+    from langgraph.graph import START, MessagesState, StateGraph
+    from langgraph.prebuilt import ToolNode, tools_condition
+except ModuleNotFoundError:
+    sys.exit('This example needs LangGraph: pip install -e ".[langchain]"')
 from orders import MAP, PLAN, REQUEST, find_user, get_order, list_orders
 
 from btm import ToolMemory

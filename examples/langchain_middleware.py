@@ -1,8 +1,16 @@
-"""LangChain's create_agent with BTMMiddleware: the model is told what to do next after a failure."""
+"""LangChain's create_agent with BTMMiddleware: the model is told what to do next after a failure.
+
+Needs the extra: pip install -e ".[langchain]"
+"""
 
 from __future__ import annotations
 
-from langchain.agents import create_agent
+import sys
+
+try:
+    from langchain.agents import create_agent
+except ModuleNotFoundError:
+    sys.exit('This example needs LangChain: pip install -e ".[langchain]"')
 from langchain_core.messages import HumanMessage
 from orders import MAP, PLAN, REQUEST, find_user, get_order, list_orders
 
@@ -16,6 +24,7 @@ model = ScriptedChatModel(plan=PLAN)
 with ToolMemory.open(
     fallback_map=MAP, mode="advise"
 ) as memory:  # a path as first argument keeps what it learns
+    memory.on("context_given", lambda told: print(f"\nWhat the model was told:\n{told.text}\n"))
     agent = create_agent(model, [find_user, get_order, list_orders], middleware=[BTMMiddleware(memory)])
     answer = agent.invoke({"messages": [HumanMessage(REQUEST)]})
     for message in answer["messages"]:

@@ -34,9 +34,8 @@ def recovering(memory: ToolMemory) -> Callable[..., Awaitable[Any]]:
         from mcp.types import CallToolResult, TextContent  # noqa: PLC0415 - the client has loaded it
 
         if not isinstance(answer.value, CallToolResult):
-            return CallToolResult(
-                content=[TextContent(type="text", text=answer.text())], isError=answer.failed
-            )
+            said = {"content": [{"type": "text", "text": answer.text()}], "isError": answer.failed}
+            return CallToolResult.model_validate(said)
         own = [
             block.model_copy(update={"text": disarmed(block.text)})
             if isinstance(block, TextContent)

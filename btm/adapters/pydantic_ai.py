@@ -20,17 +20,9 @@ from btm.support.call_ids import Turn
 try:
     from pydantic import ValidationError
     from pydantic_ai import ModelRetry, RunContext
+    from pydantic_ai import messages as sent
     from pydantic_ai.capabilities import AbstractCapability
     from pydantic_ai.exceptions import ToolFailed, ToolFailedError, ToolRetryError
-    from pydantic_ai.messages import (
-        ModelMessage,
-        ModelRequest,
-        ModelResponse,
-        ToolCallPart,
-        ToolReturn,
-        ToolReturnPart,
-        UserPromptPart,
-    )
     from pydantic_ai.models import ModelRequestContext
 except ModuleNotFoundError as error:
     raise MissingExtraError("pydantic-ai-slim", "pydantic-ai", "btm for pydantic-ai") from error
@@ -50,7 +42,7 @@ class Recovering(AbstractCapability[Any]):
         return STANDING_RULES if self._memory.mode.advises else None
 
     async def wrap_tool_execute(
-        self, ctx: RunContext[Any], *, call: ToolCallPart, args: Any, handler: Any, **_: Any
+        self, ctx: RunContext[Any], *, call: sent.ToolCallPart, args: Any, handler: Any, **_: Any
     ) -> Any:
         """Make a call through btm."""
         asked = self._calls.tool_call(call.tool_name, args, _conversation(ctx), call.tool_call_id)
@@ -69,7 +61,7 @@ class Recovering(AbstractCapability[Any]):
         return answer.given()
 
     async def on_tool_validate_error(
-        self, ctx: RunContext[Any], *, call: ToolCallPart, args: Any, error: Any, **_: Any
+        self, ctx: RunContext[Any], *, call: sent.ToolCallPart, args: Any, error: Any, **_: Any
     ) -> Any:
         """Learn from arguments that do not fit; the model is told of them by pydantic-ai."""
         asked = self._calls.tool_call(call.tool_name, args, _conversation(ctx), call.tool_call_id)
@@ -87,7 +79,7 @@ class Recovering(AbstractCapability[Any]):
         said = self._calls.note(_conversation(ctx), _outline(request_context.messages), _tools(ctx))
         if not said:
             return request_context
-        told = ModelRequest(parts=[UserPromptPart(said)])
+        told = sent.ModelRequest(parts=[sent.UserPromptPart(said)])
         return replace(request_context, messages=[*request_context.messages, told])
 
 
@@ -105,20 +97,20 @@ def _tools(ctx: RunContext[Any]) -> tuple[str, ...]:
 
 
 def _view(result: Any) -> Any:
-    return result.return_value if isinstance(result, ToolReturn) else result
+    return result.return_value if isinstance(result, sent.ToolReturn) else result
 
 
-def _outline(messages: list[ModelMessage]) -> list[OutlinedMessage]:
+def _outline(messages: list[sent.ModelMessage]) -> list[OutlinedMessage]:
     entries: list[OutlinedMessage] = []
     for message in messages:
-        if isinstance(message, ModelResponse):
+        if isinstance(message, sent.ModelResponse):
             asked = [RequestedCall(part.tool_call_id, part.tool_name) for part in message.tool_calls]
             entries.append(OutlinedMessage("assistant", calls=tuple(asked)))
             continue
         for part in message.parts:
-            if isinstance(part, ToolReturnPart):
+            if isinstance(part, sent.ToolReturnPart):
                 entries.append(OutlinedMessage("tool", answers=part.tool_call_id))
-            elif isinstance(part, UserPromptPart):
+            elif isinstance(part, sent.UserPromptPart):
                 text = part.content if isinstance(part.content, str) else ""
                 entries.append(OutlinedMessage("user", text.__str__))
     return entries

@@ -52,7 +52,9 @@ class RecoveryHooks(HookProvider):
             except PutOff:  # the tool asks for a person: its events have said so
                 return
         finally:
-            task.cancel()
+            if not task.done():
+                task.cancel()
+                await asyncio.wait({task})  # the generators in it must have ended before those around it do
         yield _event(answer, context.tool_use["toolUseId"])
 
     async def _made(

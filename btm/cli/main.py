@@ -73,6 +73,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "merge": ("btm.cli.merge", "merge", "Add the evidence of databases to one another."),
     "db": ("btm.cli.db", "db_group", "Look after a database: check, back up, forget, compact."),
     "doctor": ("btm.cli.doctor", "doctor", "Say what is wrong with an installation, and how to mend it."),
+    "policy": ("btm.cli.policy", "policy_group", "Check policies."),
     "map": ("btm.cli.map", "map_group", "Write, check and draw fallback maps."),
     "hook": ("btm.cli.hook", "hook_group", "Answer the hooks of coding agents."),
     "mcp": ("btm.cli.mcp", "mcp_group", "Put btm in front of an MCP server."),

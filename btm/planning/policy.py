@@ -36,7 +36,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, RootModel, field_validator
 
 from btm.authored.expressions import Expression, compile_expression, compile_template
-from btm.authored.loading import load_authored, read_text
+from btm.authored.loading import first_of, load_authored, parse, read_text, validate
 from btm.errors import PolicyError, TemplateError
 from btm.model import Action, Incident, Outcome, ToolCall
 from btm.planning.plan import Level, Verdict
@@ -98,8 +98,17 @@ def _check_names(paths: Iterable[str]) -> None:
         raise TemplateError(f"unknown name {min(unknown)!r}; known are {', '.join(sorted(NAMES))}")
 
 
-class _PolicyFile(RootModel[tuple[Rule, ...]]):
-    """A policy file: a list of rules."""
+class _RuleList(RootModel[tuple[Rule, ...]]):
+    """A policy file that stands for itself: a list of rules."""
+
+
+class _ExtendingFile(BaseModel):
+    """A policy file that adds to another one: what it ``extends``, and its own ``rules``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    extends: str = Field(min_length=1)
+    rules: tuple[Rule, ...]
 
 
 @dataclass(frozen=True)
@@ -168,6 +177,33 @@ class Situation:
         return {**self.names, "call": {**self.names["call"], "tool": tool_name(self.call.tool)}}
 
 
+def _unique(rules: tuple[Rule, ...], file: str) -> tuple[Rule, ...]:
+    seen: set[str] = set()
+    for rule in rules:
+        if rule.id in seen:
+            raise PolicyError(f"two rules have the id {rule.id!r}", file=file, expected="unique ids")
+        seen.add(rule.id)
+    return rules
+
+
+def _extended(shipped: Iterable[Rule], own: Iterable[Rule]) -> list[Rule]:
+    rules = {rule.id: rule for rule in shipped}
+    rules.update({rule.id: rule for rule in own})
+    return list(rules.values())
+
+
+def _beside(name: str, file: str) -> str | Path:
+    """Return a path that a file names as seen from that file; a bare name is that of a shipped one."""
+    if Path(name).name == name and not name.endswith((".yaml", ".yml")):
+        return name
+    path = Path(file).parent / name
+    if path.resolve() == Path(file).resolve():
+        raise PolicyError(
+            "it extends itself", file=file, expected="the name of a shipped file, or another path"
+        )
+    return path
+
+
 class Policies:
     """An ordered set of rules."""
 
@@ -188,14 +224,19 @@ class Policies:
 
     @classmethod
     def from_text(cls, text: str, file: str = "<text>") -> Policies:
-        """Read policies from YAML text; ``file`` is named in errors."""
-        rules = load_authored(text, file, _PolicyFile, PolicyError).root
-        seen: set[str] = set()
-        for rule in rules:
-            if rule.id in seen:
-                raise PolicyError(f"two rules have the id {rule.id!r}", file=file, expected="unique ids")
-            seen.add(rule.id)
-        return cls(rules)
+        """Read policies from YAML text; ``file`` is named in errors.
+
+        A list of rules stands for itself. ``{extends: NAME, rules: [...]}`` adds to a shipped file (or one at a path): its
+        rules come first, and a rule with the id of one of them takes its place.
+        """
+        node = parse(text, file, PolicyError)
+        value = node.value()
+        if isinstance(value, Mapping) and ("extends" in value or "rules" in value):
+            found, problems = validate(node, _ExtendingFile, PolicyError)
+            if found is None:
+                raise first_of(problems)
+            return cls(_extended(cls.load(_beside(found.extends, file)).rules, _unique(found.rules, file)))
+        return cls(_unique(load_authored(text, file, _RuleList, PolicyError).root, file))
 
     def judge(self, situation: Situation) -> tuple[Verdict, ...]:
         """Return what every rule that applies says, in the order of the file.

@@ -7,7 +7,6 @@ says what the model read. What a framework does not allow is in the driver's ``i
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -122,8 +121,21 @@ class FrameworkDriver:
     package: ClassVar[str]
     """What is imported to see whether the framework is there."""
     extra: ClassVar[str] = ""
+    """The extra of btm's that brings it; with underscores, the adapter's module in ``btm.adapters``."""
     impossible: ClassVar[Mapping[str, str]] = {}
     """Situations that the framework does not allow, with the reason."""
+
+    @property
+    def module(self) -> str:
+        """The adapter's module in ``btm.adapters``."""
+        return self.extra.replace("-", "_")
+
+    @property
+    def imported(self) -> str:
+        """What the adapter imports first of all."""
+        return {"autogen_agentchat": "autogen_core", "llama_index.core": "llama_index"}.get(
+            self.package, self.package
+        )
 
     async def run(self, tools: list[Callable[..., Any]], script: Script, memory: ToolMemory) -> Seen:
         """Run an agent with these tools through a script."""
@@ -234,8 +246,8 @@ async def cancel(driver: FrameworkDriver) -> None:
     task = asyncio.ensure_future(driver.run(awaited_tools(behave), [[GET]], memory))
     await asyncio.wait_for(begun.wait(), 30)
     task.cancel()
-    with contextlib.suppress(asyncio.CancelledError):
-        await task
+    await asyncio.wait({task}, timeout=20)
+    assert task.done()
     assert learned(memory) == []
     assert [row for row in logged(memory) if row[1] != "ok"] == []
 
@@ -267,7 +279,7 @@ async def unknown_tool(driver: FrameworkDriver) -> None:
     assert seen.error is None, repr(seen.error)
     assert behave.calls == []
     assert len(seen.requests) == 2
-    assert any(words in seen.last for words in ("get_ordr", "not found", "Could not find"))
+    assert any(words in seen.last for words in ("get_ordr", "not found", "does not exist"))
 
 
 async def bad_json(driver: FrameworkDriver) -> None:

@@ -1,0 +1,59 @@
+"""Run the conformance kit of the adapters with the frameworks that are installed here.
+
+``python tests/adapters/conformance_run.py [NAME ...]`` prints a table; ``--json`` one JSON document.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import sys
+import traceback
+import warnings
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from conformance_kit import SITUATIONS, FrameworkDriver
+from framework_drivers import drivers, is_there
+
+WORKS, IMPOSSIBLE = "works", "not possible"
+_LIMIT_S = 90
+
+
+def verdicts(driver: FrameworkDriver) -> dict[str, str]:
+    """Return what became of each situation: ``works``, ``not possible``, or what went wrong."""
+    found = {}
+    for name, situation in SITUATIONS.items():
+        if name in driver.impossible:
+            found[name] = IMPOSSIBLE
+            continue
+        try:
+            asyncio.run(asyncio.wait_for(situation(driver), _LIMIT_S))
+        except BaseException as error:  # noqa: BLE001 - what a framework ends with is the verdict
+            at = traceback.extract_tb(error.__traceback__)[-1]
+            found[name] = f"{type(error).__name__}: {error} ({at.line})"[:300]
+        else:
+            found[name] = WORKS
+    return found
+
+
+def main(arguments: list[str]) -> int:
+    """Run what was asked for; 1 if anything went wrong."""
+    warnings.simplefilter("ignore")  # the frameworks' own
+    logging.disable()
+    wanted = {name.lower() for name in arguments if not name.startswith("-")}
+    chosen = [d for d in drivers() if is_there(d) and (not wanted or {d.name.lower(), d.extra} & wanted)]
+    found = {driver.name: verdicts(driver) for driver in chosen}
+    if "--json" in arguments:
+        print(json.dumps(found))
+    else:
+        for name, by_situation in found.items():
+            for situation, verdict in by_situation.items():
+                print(f"{name:26} {situation:24} {verdict}")
+    return int(any(v not in (WORKS, IMPOSSIBLE) for by in found.values() for v in by.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
