@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from btm.errors import EvaluationError
@@ -16,8 +17,9 @@ from btm.fallback import FallbackMap
 from btm.lab.agent import AgentRun, AgentSettings, ToolResponse, run_agent, solved
 from btm.lab.desk import error_text
 from btm.lab.faults.draw import Draw
+from btm.lab.faults.kinds import MAY_FOLLOW_THE_EFFECT
 from btm.memory import ToolMemory
-from btm.model import Action, ToolCall
+from btm.model import Action, Effect, ToolCall
 from btm.skills.book import SkillBook
 from btm.skills.card import SkillCard
 from btm.support.untrusted import cut
@@ -70,6 +72,25 @@ class PolicyRun:
         if self.outcome is None or not rollout.completed:
             return False
         return solved(rollout.task, rollout.session.digest(), self.outcome)
+
+    def repeats_blindly(self, since: int = 0) -> bool:
+        """Whether a write that may have happened was made again, from call number ``since`` on, without a look in between.
+
+        It may end well here, and nothing should learn it.
+        """
+        made = self.rollout.injector.calls
+        return any(
+            first.fault in MAY_FOLLOW_THE_EFFECT
+            and first.failed
+            and (first.site.tool, first.site.fingerprint) == (again.site.tool, again.site.fingerprint)
+            and self.writes(first.site.tool)
+            for number, (first, again) in enumerate(pairwise(made), 1)
+            if number >= since
+        )
+
+    def writes(self, tool: str) -> bool:
+        """Whether a tool changes something."""
+        return self.rollout.effects[tool] is Effect.WRITE
 
     @property
     def first_wrong(self) -> int | None:

@@ -69,6 +69,7 @@ class Rollout:
     def __init__(self, setup: Setup, environment: Environment, stage: Stage, human: frozenset[str]) -> None:
         self.setup = setup
         self.task: Task = setup.task
+        self.effects = {name: spec.effect for name, spec in environment.tools.items()}
         self.session = environment.open(setup.task)
         bounded = setup.drawn is Scenario.RETRY_WORKS
         self.injector = Injector(

@@ -23,7 +23,7 @@ from btm.training.continuations import (
     correction,
     transcript_of,
 )
-from btm.training.curriculum import S1, S2, held_out
+from btm.training.curriculum import S1, S2, Split, held_out
 from btm.training.rollout import Stages
 from btm.training.samples import SampleKind, SampleMessages, SftSample, leaks, stripped
 
@@ -50,16 +50,17 @@ def build(
     per_task: int = 3,
     cards: Sequence[SkillCard] | None = None,
     rate: float = 0.4,
+    split: Split = "train",
 ) -> SftData:
-    """Return data from the training tasks of a domain. The same arguments give the same data.
+    """Return data from a domain's tasks, of those to train on or those held out. The same arguments give the same data.
 
-    ``cards`` help while sampling; without them they are mined from runs of the same tasks under other faults. ``per_task``
-    episodes are run a task and scenario.
+    ``cards`` help while sampling; without them they are mined from runs of the training tasks under other faults.
+    ``per_task`` episodes are run a task and scenario.
     """
     stages = Stages(domain, rate)
-    tasks = [task for task in stages.tasks if not held_out(task)]
     draw = Draw((seed, "sft"))
-    found = SftData(cards=tuple(cards) if cards is not None else _mined(stages, tasks, draw))
+    found = SftData(cards=tuple(cards) if cards is not None else _mined(stages, draw))
+    tasks = [task for task in stages.tasks if held_out(task) is (split == "eval")]
     policy = Policy(stages)
     for task in tasks:
         for scenario in SCENARIOS:
@@ -72,7 +73,8 @@ def build(
     return found
 
 
-def _mined(stages: Stages, tasks: Sequence[str], draw: Draw) -> tuple[SkillCard, ...]:
+def _mined(stages: Stages, draw: Draw) -> tuple[SkillCard, ...]:
+    tasks = [task for task in stages.tasks if not held_out(task)]
     stage = stages.stage(draw.integer(0, _SEEDS, "cards"))
     setups = [
         (stage, s) for t in tasks for x in SCENARIOS if (s := stage.set_up(x, stages.tasks[t])) is not None
@@ -84,6 +86,9 @@ def _mined(stages: Stages, tasks: Sequence[str], draw: Draw) -> tuple[SkillCard,
 def _add(found: SftData, policy: Policy, parent: PolicyRun, draw: Draw) -> None:
     """Add what one run gives: itself, or continuations of it."""
     stages, request = policy.stages, parent.rollout.task.request
+    if parent.succeeded and parent.repeats_blindly():
+        found.dropped["own: a write was repeated blindly"] += 1
+        return
     if parent.succeeded:
         made = transcript_of(parent, request=request)
         made.add("assistant", DONE)
@@ -94,9 +99,12 @@ def _add(found: SftData, policy: Policy, parent: PolicyRun, draw: Draw) -> None:
     if wrong is None or card is None:
         found.dropped["no card fits the first wrong step" if wrong is not None else "no call failed"] += 1
         return
-    for kind, start, run, made in _continuations(policy, parent, wrong, card, draw, request):
+    for kind, steps, start, run, made in _continuations(policy, parent, wrong, card, draw, request):
         if not run.succeeded:
             found.dropped[f"{kind}: the task was not done"] += 1
+            continue
+        if run.repeats_blindly(steps):
+            found.dropped[f"{kind}: a write was repeated blindly"] += 1
             continue
         sample = _sample(stages, parent, made, start, kind, card, wrong)
         if any(leaks(sample.messages, card.text)):
@@ -109,32 +117,25 @@ def _add(found: SftData, policy: Policy, parent: PolicyRun, draw: Draw) -> None:
 
 def _continuations(
     policy: Policy, parent: PolicyRun, wrong: int, card: SkillCard, draw: Draw, request: str
-) -> Iterator[tuple[SampleKind, int, PolicyRun, SampleMessages]]:
-    """Give each kind with where its continuation starts among the kept messages, its run, and its conversation."""
-    run = policy.continued(parent, wrong + 1, card)
-    yield (
-        SampleKind.SELF_REFLECTION,
-        *_told(transcript_of(parent, request=request, upto=wrong + 1), run, wrong + 1, card),
+) -> Iterator[tuple[SampleKind, int, int, PolicyRun, SampleMessages]]:
+    """Give each kind with the calls it begins after, the place of its continuation, its run, and its conversation."""
+    corrected = transcript_of(parent, request=request)
+    corrected.add("assistant", NOT_DONE)
+    corrected.add("user", correction(card, draw))
+    beginnings = (
+        (SampleKind.SELF_REFLECTION, wrong + 1, transcript_of(parent, request=request, upto=wrong + 1)),
+        (SampleKind.SKILL_RECOVERY, 0, transcript_of(parent, request=request, upto=0)),
+        (SampleKind.USER_CENTRIC, len(parent.calls), corrected),
     )
-    run = policy.planned(parent, card)
-    yield SampleKind.SKILL_RECOVERY, *_told(transcript_of(parent, request=request, upto=0), run, 0, card)
-    run = policy.continued(parent, len(parent.calls), card)
-    made = transcript_of(parent, request=request)
-    made.add("assistant", NOT_DONE)
-    made.add("user", correction(card, draw))
-    yield SampleKind.USER_CENTRIC, *_told(made, run, len(parent.calls), card)
-
-
-def _told(
-    made: SampleMessages, run: PolicyRun, steps: int, card: SkillCard
-) -> tuple[int, PolicyRun, SampleMessages]:
-    """Add the card, which is not kept, and what the run did after ``steps`` calls."""
-    start = len(made.messages)
-    made.note(card.text)
-    for one in run.calls[steps:]:
-        made.call(one.tool, one.arguments, one.text)
-    made.add("assistant", DONE)
-    return start, run, made
+    for kind, steps, made in beginnings:
+        planned = kind is SampleKind.SKILL_RECOVERY
+        run = policy.planned(parent, card) if planned else policy.continued(parent, steps, card)
+        start = len(made.messages)
+        made.note(card.text)
+        for one in run.calls[steps:]:
+            made.call(one.tool, one.arguments, one.text)
+        made.add("assistant", DONE)
+        yield kind, steps, start, run, made
 
 
 def _fitting(cards: Sequence[SkillCard], parent: PolicyRun, wrong: int | None) -> SkillCard | None:

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from btm.logs.conversation import NO_RESULT, Conversation
 from btm.logs.listening import Told
+from btm.support.redaction import without_secrets
 from btm.support.untrusted import redact, text_of
 from btm.training.samples import SampleKind, SampleMessages, SftSample
 
 _ANSWER, _TASK = 8_000, 8_000  # characters
+_DEPTH = 12
+
+
+def _kept(value: Any, depth: int = 0) -> Any:
+    """Return arguments without secrets; what lies deeper than arguments do is cut."""
+    if isinstance(value, str):
+        return without_secrets(value[:_ANSWER])
+    if depth > _DEPTH:
+        return None
+    if isinstance(value, Mapping):
+        return {str(key): _kept(inner, depth + 1) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_kept(inner, depth + 1) for inner in value]
+    return value
 
 
 def sample_of(conversation: Conversation, told: Told, domain: str = "") -> SftSample | None:
@@ -25,7 +43,7 @@ def sample_of(conversation: Conversation, told: Told, domain: str = "") -> SftSa
         if recorded.result is NO_RESULT:
             return None
         answer = redact(text_of(recorded.result, _ANSWER), _ANSWER)
-        made.call(call.tool, call.arguments, answer)
+        made.call(call.tool, _kept(dict(call.arguments)), answer)
         if recorded.intent_from == "assistant" and call.intent:
             made.messages[-2]["content"] = redact(call.intent, _ANSWER)
     last = heard[-1][2].observed

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import inspect
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, ClassVar, Protocol
 
-from btm.errors import EvaluationError
+from btm.errors import EvaluationError, nearest
 from btm.lab.environment import ToolSpec
 from btm.support.untrusted import canonical
 from btm.training.rollout import Rollout, Stages
@@ -38,11 +38,14 @@ class ToolEnvironment(Protocol):
         """Return what the episode came to so far."""
 
 
-def environment(domain: str = "shop", *, rate: float = 0.4, partial: bool = True) -> Callable[[], Any]:
+def environment(
+    domain: str = "shop", *, rate: float = 0.4, partial: bool = True, tools: Collection[str] | None = None
+) -> Any:
     """Return a class whose objects are episodes of a domain: pass it as ``environment_factory``.
 
     ``rate`` is the chance that a call is a failing one; without ``partial`` credit only completed tasks are worth
-    anything. An object is pooled: each ``reset`` begins anew. Raises EvaluationError for an unknown domain.
+    anything. ``tools`` names those that a small model is shown (None: all). An object is pooled: each ``reset`` begins anew.
+    Raises EvaluationError for an unknown domain or tool.
     """
     stages = Stages(domain, rate)
     taken = _OWN & stages.environment.tools.keys()
@@ -70,9 +73,17 @@ def environment(domain: str = "shop", *, rate: float = 0.4, partial: bool = True
             return 0.0 if self.rollout is None else self.rollout.reward(partial=partial)
 
     ToolEpisode.__name__ = ToolEpisode.__qualname__ = f"Btm{domain.title().replace(':', '')}"
-    for spec in stages.environment.tools.values():
-        setattr(ToolEpisode, spec.name, tool_method(spec))
+    for name in _shown_tools(stages.environment.tools, tools):
+        setattr(ToolEpisode, name, tool_method(stages.environment.tools[name]))
     return ToolEpisode
+
+
+def _shown_tools(known: Mapping[str, ToolSpec], wanted: Collection[str] | None) -> list[str]:
+    for name in wanted or ():
+        if name not in known:
+            near = nearest(name, known)
+            raise EvaluationError(f"there is no tool {name!r}{f'; did you mean {near!r}?' if near else ''}")
+    return [name for name in known if wanted is None or name in wanted]
 
 
 def tool_method(spec: ToolSpec) -> Callable[..., str]:

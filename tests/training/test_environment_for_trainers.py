@@ -115,6 +115,14 @@ def test_handing_over_where_a_switch_would_do_is_no_success() -> None:
     assert made.get_reward() == 0.0
 
 
+def test_a_small_model_is_shown_some_of_the_tools() -> None:
+    few = environment("shop", tools=("get_order", "cancel_order"))
+    assert hasattr(few, "get_order")
+    assert not hasattr(few, "get_user")
+    with pytest.raises(EvaluationError, match="did you mean 'get_order'"):
+        environment("shop", tools=["get_ordr"])
+
+
 def test_a_wrong_row_is_told() -> None:
     with pytest.raises(EvaluationError, match="no task"):
         Shop().reset(task_id="nobody")

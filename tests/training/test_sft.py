@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -141,6 +142,24 @@ def test_notes_are_stripped() -> None:
     assert stripped([kept, note]) == (kept,)
 
 
+def test_no_sample_repeats_a_write_blindly_that_may_have_happened(rows: list[Any]) -> None:
+    """It ends well here, for the shop's writes are harmless twice; nothing should learn it."""
+    writes = {name for name, spec in Stages("shop").environment.tools.items() if spec.effect == "write"}
+    for row in rows:
+        calls = [
+            (call["function"]["name"], call["function"]["arguments"], number)
+            for number, message in enumerate(row["messages"])
+            for call in message.get("tool_calls") or ()
+        ]
+        for first, again in itertools.pairwise(calls):
+            trained = again[2] in row["train_on"]
+            answer = row["messages"][first[2] + 1]["content"]
+            unsure = "Error: " in answer and any(
+                w in answer.lower() for w in ("timed out", "timeout", "500", "502", "503")
+            )
+            assert not (trained and unsure and first[0] in writes and first[:2] == again[:2]), row["parent"]
+
+
 def test_preference_pairs_differ_after_the_same_beginning(folder: Path) -> None:
     pairs = [json.loads(line) for line in (folder / "pairs.jsonl").read_text().splitlines()]
     assert pairs
@@ -192,6 +211,24 @@ def test_datasets_reads_the_lines(folder: Path, tmp_path: Path) -> None:
         "json", data_files=str(folder / "train.jsonl"), split="train", cache_dir=str(tmp_path)
     )
     assert {"messages", "tools", "train_on"} <= set(found.column_names)
+
+
+def test_a_secret_of_a_recorded_conversation_is_in_no_sample(tmp_path: Path) -> None:
+    key = "sk-" + "Zq9" * 12
+    call = {
+        "id": "c0",
+        "function": {"name": "get_order", "arguments": json.dumps({"auth": {"api_key": key}, "order": "W1"})},
+    }
+    messages = [
+        {"role": "user", "content": f"my key is {key}"},
+        {"role": "assistant", "content": f"using {key}", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c0", "content": json.dumps({"echo": key})},
+    ]
+    log, out = tmp_path / "log.jsonl", tmp_path / "sft.jsonl"
+    log.write_text(json.dumps({"conversation_id": "c", "reward": 1.0, "messages": messages}) + "\n")
+    assert run("export", "sft", log, "-o", out)["written"] == 1
+    assert "Zq9Zq9" not in out.read_text()
+    assert "W1" in out.read_text()
 
 
 def test_recorded_conversations_that_succeeded_are_samples_as_they_are(tmp_path: Path) -> None:
