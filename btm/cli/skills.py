@@ -45,6 +45,8 @@ def skills_group() -> None:
 @click.option("-o", "--out", metavar="FOLDER", help="Write the cards there.  [default: show them only]")
 @map_option("what is a switch, repair or verify")
 @click.option("--verify", metavar="DOMAIN", help="Replay each card on other tasks of shop or tau2:retail.")
+@click.option("--analyzer", metavar="MODEL", help="A model (such as openai:gpt-4o) words the cards.")
+@click.option("--base-url", metavar="URL", help="An OpenAI-compatible server for it.")
 @FORMAT
 @STRICT
 @JSON
@@ -53,6 +55,8 @@ def mine_command(
     out: str | None,
     map_name: str | None,
     verify: str | None,
+    analyzer: str | None,
+    base_url: str | None,
     form: str | None,
     strict: bool,
     as_json: bool,
@@ -69,6 +73,8 @@ def mine_command(
     cards = mined.cards
     if verify is not None:
         cards = _verified(cards, verify)
+    if analyzer is not None:
+        cards = _worded(cards, analyzer, base_url)
     if out is not None:
         write_cards(cards, out)
     if as_json:
@@ -246,6 +252,14 @@ def _verified(cards: Sequence[SkillCard], domain: str) -> tuple[SkillCard, ...]:
     return tuple(
         card.model_copy(update={"verified": trial if trial.tried else None}) for card, trial in trials
     )
+
+
+def _worded(cards: Sequence[SkillCard], model: str, base_url: str | None) -> tuple[SkillCard, ...]:
+    from btm.judge.models import connected  # noqa: PLC0415 - loads LangChain
+    from btm.skills.analyzer import asking, worded  # noqa: PLC0415
+
+    ask = asking(connected(model, base_url))
+    return tuple(worded(card, ask) for card in cards)
 
 
 def _seen(cards: Sequence[SkillCard], database: str | None) -> dict[str, tuple[float, float]]:

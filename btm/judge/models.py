@@ -63,7 +63,7 @@ def judge_of(name: str, base_url: str | None = None) -> Judge:
         raise JudgeError(
             f"{name!r} is no judge: use rules, or a model as provider:name, such as openai:gpt-4o"
         )
-    return chat_judge(name, _connected(name, base_url))
+    return chat_judge(name, connected(name, base_url))
 
 
 def chat_judge(name: str, model: BaseChatModel) -> Judge:
@@ -90,7 +90,8 @@ def _content(content: Any) -> str:
     return text_of(content, 20_000)
 
 
-def _connected(name: str, base_url: str | None) -> BaseChatModel:
+def connected(name: str, base_url: str | None = None) -> BaseChatModel:
+    """Return a chat model, given as ``provider:name``. Raises JudgeError, and MissingExtraError without its package."""
     try:
         from langchain.chat_models import init_chat_model  # noqa: PLC0415 - loads LangChain, and only models need it
     except ModuleNotFoundError as missing:

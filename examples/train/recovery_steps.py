@@ -9,8 +9,8 @@ from typing import Any
 
 from btm.training.sft_build import build
 
-SHOWN = 120  # characters of a result
-MEMORY = 3  # calls before the next one that are shown
+SHOWN = 80  # characters of a result
+MEMORY = 2  # calls before the next one that are shown
 OPENING = '{"name": "'
 
 
