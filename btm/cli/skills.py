@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import click
+from rich.markup import escape
 
 from btm.cli.logs import print_skipped, read_logs, skipped_rows
 from btm.cli.options import FORMAT, JSON, STRICT, map_option
@@ -318,7 +319,7 @@ def _show(cards: Sequence[SkillCard], seen: dict[str, tuple[float, float]] | Non
     for card in cards:
         trial = f"{card.verified.worked} of {card.verified.tried}" if card.verified else "-"
         said = card.evidence
-        row = [card.text, f"{said.worked:.0f} of {said.tried:.0f}", str(len(said.pairs)), trial]
+        row = [escape(card.text), f"{said.worked:.0f} of {said.tried:.0f}", str(len(said.pairs)), trial]
         if seen:
             worked, tried = seen.get(card.id, (0.0, 0.0))
             row.append(f"{worked:.0f} of {tried:.0f}")

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from btm.judge.agreement import RECHECKED, picked
 from btm.judge.record import CallName, JudgedCall, VerdictFile
 from btm.logs.conversation import Conversation, RecordedCall
 from btm.logs.listening import Listener, Told
@@ -61,11 +62,13 @@ def settle(store: SqlStore, file: VerdictFile, *, undo: bool = False) -> Applied
         steps = _steps_made(call, digests)
         if wrong == bool(steps % 2):
             continue
-        row = next((row for row in judged.verdicts if row.satisfied is False), None)
+        against = [row for row in judged.verdicts if row.satisfied is False]
+        row = next(iter(against or [row for row in judged.verdicts if row.moves] or judged.verdicts), None)
         if row is None:
             continue
         mark = FittedConversation(_mark(call, steps + 1), f"judge: {call[0][:80]}", 0)
-        if row.digest in digests:
+        known = bool(against) or picked(call, RECHECKED)  # for others it was not worked out what would move
+        if row.digest in digests and known:
             store.add_learned(_rows(store, row.moves, 1 if wrong else -1), fitted=[mark])
         elif _lived(store, call, judged, wrong=wrong):
             store.add_learned((), fitted=[mark])

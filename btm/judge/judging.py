@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from btm.judge.agreement import RECHECKED, picked
 from btm.judge.evidence import Move, moves
 from btm.judge.models import Judge
 from btm.judge.question import questions
-from btm.judge.record import VerdictFile, verdict_row
+from btm.judge.record import FOUND_BY_A_PERSON, CallName, VerdictFile, verdict_row
+from btm.judge.verdict import JudgeReply
 from btm.logs.conversation import Conversation
 from btm.logs.listening import Listener
+from btm.model import ErrorKind
 
 
 @dataclass
@@ -20,6 +23,13 @@ class Judging:
     calls: int = 0
     asked: int = 0
     requests: int = 0
+
+
+def _would_count_as(reply: JudgeReply | None, call: CallName) -> ErrorKind | None:
+    """Return what a call would count as if it failed: what its judge says, or where a person is asked in any case."""
+    if reply is not None and reply.category is not None:
+        return reply.category.kind
+    return FOUND_BY_A_PERSON.kind if picked(call, RECHECKED) else None
 
 
 def judge_logs(
@@ -47,7 +57,8 @@ def judge_logs(
                 done.asked += 1
                 done.requests += judge.asks
                 moved: tuple[Move, ...] = ()
-                if reply is not None and reply.category is not None:
-                    moved = moves(conversation, told, listener, question.call_id, reply.category.kind)
+                kind = _would_count_as(reply, name)
+                if kind is not None:
+                    moved = moves(conversation, told, listener, question.call_id, kind)
                 file.add(verdict_row(question, judge.name, reply, clock(), moved))
     return done

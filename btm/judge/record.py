@@ -21,6 +21,9 @@ from btm.support.untrusted import redact
 CallName = tuple[str, str]
 """A conversation and a call's id."""
 
+FOUND_BY_A_PERSON = ErrorCategory.SEMANTIC_RESULT_MISMATCH
+"""What a call counts as that a person found wanting and no judge did."""
+
 _TEXT_LIMIT = 600
 
 
@@ -84,7 +87,9 @@ class JudgedCall:
         """What was wrong, in the words of the surest judge that found something."""
         found = [row for row in self.verdicts if row.satisfied is False and row.category]
         best = max(found, key=lambda row: row.confidence, default=None)
-        return ErrorCategory(best.category) if best is not None and best.category else None
+        if best is not None and best.category:
+            return ErrorCategory(best.category)
+        return FOUND_BY_A_PERSON if self.review is not None and not self.review.satisfied else None
 
 
 class VerdictFile:

@@ -13,7 +13,7 @@ from typing import Self
 
 from btm.authored.expressions import compile_expression
 from btm.errors import TemplateError
-from btm.fallback import FallbackMap, ToolEntry
+from btm.fallback import FallbackMap, ToolEntry, ToolRole
 from btm.fallback.fields import FULL, PARTIAL
 from btm.fallback.schema import Fallback, Repair
 from btm.learning.posterior import Decay
@@ -53,7 +53,7 @@ class SkillBook:
     def extended(self, fallback_map: FallbackMap) -> FallbackMap:
         """Return the map with the steps that only cards offer.
 
-        A read is never replaced by a write, and an escalation is no substitute, whatever a card says.
+        A read is never replaced by a write, a hand-over or what cannot be undone is no step, whatever a card says.
         """
         tools: dict[str, ToolEntry] = dict(fallback_map.tools)
         only: set[tuple[str, str]] = set()
@@ -65,6 +65,8 @@ class SkillBook:
                 continue
             entry, other = (_entry(tools, name) for name in (tool, card.target))
             if other.role is not None and first.action is Action.SWITCH:
+                continue
+            if other.role is ToolRole.ESCALATION or other.irreversible:
                 continue
             writes = other.effective is Effect.WRITE and entry.effective is Effect.READ
             if writes and first.action is Action.SWITCH:
@@ -112,15 +114,21 @@ class SkillBook:
             same = bool(wording) and card.trigger.signature == wording
             found.append((same, _proven(card), card.chance, offer, card))
         best = [one[3:] for one in sorted(found, key=lambda one: one[:3], reverse=True)]
-        against = {action for _, card in best for action in card.avoid}
+        against: dict[Action, float] = {}
+        for _, card in best:
+            for action in card.avoid:
+                against[action] = max(against.get(action, 0.0), MOST_WEIGHT * self._fresh(card, now))
         return (
             *(offer for offer, _ in best),
-            *(SkillOffer(action, "", "", 0.0, MOST_WEIGHT) for action in sorted(against)),
+            *(SkillOffer(action, "", "", 0.0, weight) for action, weight in sorted(against.items())),
         )
 
+    def _fresh(self, card: SkillCard, now: float) -> float:
+        """Return what is left of a card's evidence, in (0, 1]; all of it where nobody knows how old it is."""
+        return Decay(self._half_life_s, now).weight(min(card.created_at or now, now))
+
     def _offer(self, card: SkillCard, now: float) -> SkillOffer:
-        fresh = Decay(self._half_life_s, now).weight(min(card.created_at or now, now))
-        said = card.evidence
+        fresh, said = self._fresh(card, now), card.evidence
         counted = f" (worked {said.worked:.0f} of {said.tried:.0f} times in logs)" if said.tried else ""
         only = (card.trigger.tool, card.target) in self._only
         worked, tried = said.worked * fresh, said.tried * fresh

@@ -122,8 +122,11 @@ def _try_of(
     changes: tuple[str, ...] = ()
     repaired = _repair_between(heard, first, at) if action is Action.RETRY else None
     if repaired is not None and not key.kind.repeatable:
-        action, target = Action.REPAIR, heard[repaired][0].tool
-        arguments = templates(heard[repaired][0], failed, known.before(repaired))
+        repair = heard[repaired][0]
+        explained = templates(repair, failed, known.before(repaired))
+        # A call with values from nowhere may have been put into the agent's mouth by what it read.
+        if explained.keys() == repair.arguments.keys():
+            action, target, arguments = Action.REPAIR, repair.tool, explained
     elif action is Action.SWITCH:
         arguments = templates(made, failed, known.before(at))
     elif action is Action.REVISE:

@@ -18,6 +18,7 @@ from judge_kit import RIGHT_DAY, WRONG_DAY, chat, day, log_of
 
 from btm import ToolMemory
 from btm.cli.main import cli
+from btm.judge.agreement import RECHECKED, picked
 from btm.judge.evidence import settle
 from btm.judge.record import ReviewRow, VerdictFile
 from btm.model import Action, Effect, ErrorKind, EvidenceKey, ToolCall
@@ -97,6 +98,22 @@ def test_a_person_overrules_two_judges_and_the_evidence_moves_back(
     assert settle(store, VerdictFile(out)).undone == 0
     store.close()
     assert counts(database) == (1.0, 0.0)
+
+
+def test_a_person_finds_wanting_what_two_judges_were_content_with(tmp_path: Path) -> None:
+    database, out = tmp_path / "btm.db", tmp_path / "verdicts.jsonl"
+    name = next(f"w{n}" for n in range(500) if picked((f"w{n}", f"w{n}-1"), RECHECKED))
+    asked, answer = day("2026-03-30"), {"slots": ["10:00"]}
+    slots = (("get_slots", asked, "Error: 503 service unavailable"), ("get_slots", asked, answer))
+    log = log_of(tmp_path / "log.jsonl", [chat(name, "slots, please", *slots)])
+    run("fit", log, "--db", database)
+    done = run("judge", log, "--model", "rules", "--second", "fake:agree", "-o", out, "--db", database)
+    assert (done["agreed"], done["moved"]) == (1, 0)
+    VerdictFile(out).add(ReviewRow((name, f"{name}-1"), satisfied=False, who="Ada", at=1.0))
+    store = SqlStore(database, now=time.time())
+    assert settle(store, VerdictFile(out)).moved == 1
+    store.close()
+    assert counts(database) == (0.0, 1.0)
 
 
 def test_a_call_that_a_memory_lived_through_is_reported_once_and_taken_back(tmp_path: Path) -> None:

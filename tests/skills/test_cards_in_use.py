@@ -128,6 +128,20 @@ def test_a_read_is_never_replaced_by_a_write_whatever_a_card_says() -> None:
         assert "delete_order" not in ask(held, down).replace("skill:", "")
 
 
+@pytest.mark.parametrize("action", ["switch", "repair"])
+def test_a_hand_over_or_what_cannot_be_undone_is_no_step_whatever_a_card_says(action: str) -> None:
+    authored = FallbackMap.from_text(
+        "version: 1\ndomain: orders\ntools:\n  get_order: {effect: write}\n  human: {role: escalation}\n"
+        "  wipe: {effect: write, irreversible: true}\n"
+    )
+    for tool in ("human", "wipe"):
+        steps = [{"action": action, "tool": tool, "arguments": {}}]
+        with memory(card(steps=steps, text="after it: x", avoid=[]), fallback_map=authored) as held:
+            text = ask(held, down)
+        assert f"{action} to {tool}" not in text
+        assert f"{action} with {tool}" not in text
+
+
 def test_a_policy_that_forbids_the_step_keeps_the_card_off() -> None:
     rule = "- {id: no-switch, when: 'true', forbid: [switch], level: enforce, say: Do not switch.}"
     from btm.planning.policy import Policies
@@ -141,7 +155,11 @@ def test_a_policy_that_forbids_the_step_keeps_the_card_off() -> None:
 
 def test_evidence_of_a_card_ages_like_any_other() -> None:
     old = card(created_at=NOW - 300 * 86_400.0, evidence={"worked": 1, "tried": 20})
-    assert SkillBook([old]).offers(_incident(), NOW) != ()  # what it failed at long ago counts for nothing
+    offer, against = SkillBook([old]).offers(
+        _incident(), NOW
+    )  # what it failed at long ago counts for nothing
+    assert offer.tried < 0.01
+    assert against.tried < 0.01
     fresh = card(evidence={"worked": 1, "tried": 20})
     assert SkillBook([fresh]).offers(_incident(), NOW) == ()
 
