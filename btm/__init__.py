@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from btm.runtime.breaker import Breaker as Breaker
     from btm.runtime.drivers import Handled as Handled
     from btm.runtime.drivers import Move as Move
+    from btm.runtime.naming import NamingModel as NamingModel
     from btm.runtime.options import Durability as Durability
     from btm.runtime.options import MemoryHealth as MemoryHealth
     from btm.runtime.options import MemoryOptions as MemoryOptions
@@ -122,6 +123,7 @@ _NAMES = {
     "btm.planning.policy": ("Policies",),
     "btm.planning.skills": ("Skills",),
     "btm.runtime.breaker": ("Breaker",),
+    "btm.runtime.naming": ("NamingModel",),
     "btm.runtime.drivers": ("Handled", "Move"),
     "btm.runtime.options": ("Durability", "MemoryHealth", "MemoryOptions"),
     "btm.store": ("Store",),

@@ -25,6 +25,7 @@ from btm.planning.skills import Skills
 from btm.runtime.breaker import Breaker
 from btm.runtime.checking import checked_options
 from btm.runtime.memory_core import MemoryCore
+from btm.runtime.naming import NamingModel
 from btm.runtime.options import Durability
 from btm.runtime.plain_functions import OnFailure
 from btm.store import Store
@@ -75,6 +76,7 @@ class ToolMemory(MemoryCore):
         hooks: Iterable[Hook] | None = None,
         breaker: Breaker | Literal["auto"] | None = "auto",
         skills: Skills | None = None,
+        name_unknown: NamingModel | None = None,
     ) -> Self:
         """Open a memory kept in a SQLite file (or at a database URL); ``None`` keeps it in this process only.
 
@@ -130,6 +132,9 @@ class ToolMemory(MemoryCore):
             None: never. Always off in observe mode.
         skills
             Cards mined from logs, such as ``btm.skills.SkillBook.load("skills/")``.
+        name_unknown
+            A LangChain chat model. It is asked once for each kind of text that no rule names or that may be an error: in
+            a thread of its own, with the redacted text. ``btm classify --taught`` lists what it said.
 
         Raises
         ------
@@ -169,6 +174,7 @@ class ToolMemory(MemoryCore):
             hooks=hooks,
             breaker=breaker,
             skills=skills,
+            name_unknown=name_unknown,
         )
         if not isinstance(fallback_map, FallbackMap):
             fallback_map = FallbackMap.load(fallback_map) if fallback_map else FallbackMap.empty()

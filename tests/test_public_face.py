@@ -16,6 +16,7 @@ import btm
 OPAQUE = {
     "Evidence": set(),
     "FallbackMap": {"load", "from_text", "empty", "domain"},
+    "NamingModel": {"with_structured_output"},
     "Policies": {"load"},
     "Priors": set(),
     "Skills": set(),

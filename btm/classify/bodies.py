@@ -32,7 +32,8 @@ def of_mapping(
     if not failed and is_quiet(body):
         refused = user_errors(body) if call.effect is Effect.WRITE and "data" in body else None
         return None if refused is None else of_mapping(refused, call, now, failed=True)
-    exit_code = field(body, *keys.EXITS)
+    exits = keys.fields_of(body).exits
+    exit_code = body[exits[0]] if exits else None
     if type(exit_code) is int:
         return _of_command(body, exit_code, call)
     rpc = body.get("error")

@@ -1,10 +1,22 @@
-"""The field names and words by which JSON answers say how a request went (``data/keys.toml``)."""
+"""The field names and words by which JSON answers say how a request went (``data/keys.toml``).
+
+A name is read without case and punctuation, so that ``errorMessage``, ``error_message`` and ``Error Message`` are one.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
 
 from btm.classify.rules import form, table
+from btm.support.process_state import kept
+
+
+def words_of(name: str) -> frozenset[str]:
+    """Return a list of words of ``data/keys.toml`` as it stands."""
+    return frozenset(_listed(name))
 
 
 def _listed(name: str) -> tuple[str, ...]:
@@ -12,34 +24,131 @@ def _listed(name: str) -> tuple[str, ...]:
     return tuple(text.split(" | ") if " | " in text else text.split())
 
 
-ERRORS = _listed("errors") + _listed("error_phrases")
-NUMBERED_ERRORS = frozenset(_listed("numbered_errors"))
-MESSAGES = _listed("messages")
-STATUSES = _listed("statuses")
-SHARED_STATUSES = frozenset(_listed("shared_statuses"))
-CODES = _listed("codes")
-META = frozenset(_listed("meta"))
-ANSWER = frozenset(_listed("answer"))
-NOT_WORDS = frozenset(_listed("not_words"))
-FLAGS = frozenset(_listed("flags"))
-WRITE_FLAGS = frozenset(_listed("write_flags"))
-EXITS = _listed("exits")
-WORDY = frozenset(_listed("wordy"))
-BAD_STATUS = frozenset(_listed("bad_status"))
-FIRM_BAD = frozenset(_listed("firm_bad"))
-IN_PART = frozenset(_listed("in_part"))
-GOOD_CODES = frozenset(_listed("good_codes"))
-NO_ERROR = frozenset(_listed("no_error")) | {""}
-GOOGLE_STATUS = frozenset(_listed("google_status"))
-TELLING = (
-    frozenset(ERRORS + STATUSES + EXITS)
-    | FLAGS
-    | WRITE_FLAGS
-    | WORDY
-    | frozenset(MESSAGES)
-    | {"ResponseMetadata"}
+@lru_cache(maxsize=4_096)
+def bare(name: str) -> str:
+    """Return a field's name without case and punctuation, at most 64 characters of it."""
+    return "".join(c for c in name[:64].lower() if c.isalnum())
+
+
+@cache
+def _ranks(name: str) -> Mapping[str, int]:
+    """Return the place of each name in its list: the first that is there is read."""
+    return {key: rank for rank, key in reversed([*enumerate(map(bare, _listed(name)))])}
+
+
+BAD_STATUS = words_of("bad_status")
+FIRM_BAD = words_of("firm_bad")
+IN_PART = words_of("in_part")
+GOOD_CODES = words_of("good_codes")
+NO_ERROR = words_of("no_error") | {""}
+GOOGLE_STATUS = words_of("google_status")
+
+_ROLES = ("errors", "messages", "statuses", "codes", "flags", "write_flags", "exits", "wordy")
+_MEMBERS = ["errors", "statuses", "exits", "flags", "write_flags", "wordy", "messages"]
+_SAYS_ERROR = re.compile(
+    r"^(?!last|prev|num|max|is|has|total|count).*(?:error(?:message|code|detail|text|summary|reason|type|description)?s?"
+    r"|(?:refusal|decline|rejection|failure)(?:reason|message|code|reasoncode)?)$"
 )
-"""A mapping without any of these, at its top, tells of no failure."""
+"""Names that speak of an error in a body that holds nothing else."""
+
+_ID_LIKE = (
+    "id",
+    "ids",
+    "url",
+    "uri",
+    "link",
+    "href",
+    "code",
+    "at",
+    "time",
+    "date",
+    "timestamp",
+    "hint",
+    "help",
+)
+
+
+class Fields(NamedTuple):
+    """The names in one mapping by what they are for, in the order in which they are read.
+
+    ``telling`` are all that could tell of a failure, ``payload`` those that are no trimmings of an error body, and
+    ``firm`` those of the payload that are neither ids, links nor times.
+    """
+
+    errors: tuple[str, ...]
+    messages: tuple[str, ...]
+    statuses: tuple[str, ...]
+    codes: tuple[str, ...]
+    flags: tuple[str, ...]
+    write_flags: tuple[str, ...]
+    exits: tuple[str, ...]
+    wordy: tuple[str, ...]
+    telling: tuple[str, ...]
+    payload: tuple[str, ...]
+    firm: tuple[str, ...]
+
+
+# Emptied when full, so that keys that are data cannot grow it without end.
+_MOST, _MOST_NAMES = 4_096, 64
+_known: dict[tuple[object, ...], Fields] = kept(__name__, {}, most=_MOST)
+
+
+def fields_of(body: Mapping[Any, Any]) -> Fields:
+    """Return what the fields of ``body`` are for, by their names; of a long mapping only the first 200 are looked at."""
+    names = tuple(body)
+    found = _known.get(names)
+    if found is None:
+        found = _sorted_out([name for name in names[:200] if isinstance(name, str)])
+        if len(names) <= _MOST_NAMES:
+            if len(_known) >= _MOST:
+                _known.clear()
+            _known[names] = found
+    return found
+
+
+def _sorted_out(names: list[str]) -> Fields:
+    by_role = {}
+    for role in _ROLES:
+        ranks = _ranks(role)
+        by_role[role] = tuple(sorted((n for n in names if bare(n) in ranks), key=lambda n: ranks[bare(n)]))
+    if all(is_trimming(n) or n in by_role["errors"] or _SAYS_ERROR.search(bare(n)) for n in names):
+        by_role["errors"] += tuple(
+            n for n in names if _SAYS_ERROR.search(bare(n)) and n not in by_role["errors"]
+        )
+    telling = {n for role in _MEMBERS for n in by_role[role]}
+    payload = tuple(n for n in names if not is_trimming(n) and n not in by_role["errors"])
+    return Fields(
+        **by_role,
+        telling=tuple(n for n in names if n in telling or n == "ResponseMetadata"),
+        payload=payload,
+        firm=tuple(n for n in payload if not bare(n).endswith(_ID_LIKE)),
+    )
+
+
+def is_trimming(name: str) -> bool:
+    """Whether a field of an error body is no payload."""
+    return bare(name) in _ranks("meta")
+
+
+def is_shared_status(name: str) -> bool:
+    """Whether records use a status field's name, too, for numbers of their own."""
+    return bare(name) in _ranks("shared_statuses")
+
+
+def counts(name: str) -> bool:
+    """Whether a number in an error field is a count rather than a code."""
+    return bare(name) not in _ranks("numbered_errors")
+
+
+def is_answer(name: str) -> bool:
+    """Whether a field is one of an HTTP answer."""
+    return bare(name) in _ranks("answer")
+
+
+def tells_nothing(name: str) -> bool:
+    """Whether the text of an error body's field does not say what went wrong."""
+    return bare(name) in _ranks("not_words")
+
 
 RECORD_TOOL = form("body_keys", "record_tool")
 """Tools that read records of things that can fail themselves."""

@@ -16,7 +16,15 @@ from btm.model import ErrorKind as K
 
 @cache
 def _kinds() -> dict[str, K]:
-    return {code: K(kind) for kind, listed in table("codes")["codes"].items() for code in listed.split()}
+    found = {code: K(kind) for kind, listed in table("cloud_codes").items() for code in listed.split()}
+    return found | {
+        code: K(kind) for kind, listed in table("codes")["codes"].items() for code in listed.split()
+    }
+
+
+def bare(code: str) -> str:
+    """Return a code without case and punctuation and the ending that says that it is one."""
+    return _SUFFIX.sub("", _PUNCTUATION.sub("", code[:80].lower()))
 
 
 @cache

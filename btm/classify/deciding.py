@@ -18,7 +18,7 @@ from btm.classify.finding import Finding
 from btm.classify.keys import snake
 from btm.model import ErrorKind as K
 
-READ = 600
+READ = 420
 """Characters of a text that signs are looked for in."""
 
 LINE = 200
@@ -63,8 +63,16 @@ def signs() -> tuple[Sign, ...]:
 
 
 @cache
-def _index() -> rules.Index:
-    return rules.index_of(entry for entry in rules.table("decision")["sign"] if "pattern" in entry)
+def _parts() -> tuple[tuple[tuple[Sign, re.Pattern[str]], ...], rules.Index]:
+    """Return the alternatives of each sign of a text, and the index that says which a text can show at all."""
+    found, stems = [], []
+    known = {sign.name: sign for sign in signs()}
+    for entry in rules.table("decision")["sign"]:
+        if "pattern" in entry and entry["where"] != "tool":
+            parts = rules.alternatives(entry["pattern"])
+            found += [(known[entry["name"]], re.compile(part)) for part in parts]
+            stems += rules.stems_of_parts(entry["pattern"], entry.get("stems"))
+    return tuple(found), rules.Index((each, ()) for each in stems)
 
 
 @cache
@@ -102,9 +110,9 @@ def evidence(
     first = _FIRST.split(head, maxsplit=1)[0]
     bare = _LEADING.sub("", texts.unquoted(first.lower()), count=1).strip()
     places = {"text": low, "bare": bare, "cased": head}
-    known = signs()
-    candidates = (known[position] for position in _index().candidates(low))
-    named = [s.name for s in candidates if s.where != "tool" and s.pattern.search(places[s.where])]
+    named = _matching(places, low, carried)
+    if writes and low.isascii():
+        named.append("a write that says so" if says_done(low, tool) else "a write that does not say so")
     of_tool = _of_tool(snake(tool.rsplit("/", 1)[-1][:64]))
     named += of_tool
     if "a tool that reads files" in of_tool and (len(text) > LINE or "\n" in head):
@@ -113,10 +121,15 @@ def evidence(
     named.append(_of_carrier(carried))
     if "a tool that runs commands" in of_tool and _ERROR_LINE.search(low):
         named.append("a command's error line")
+    if found is not None and _is_own_word(found, tool, low):
+        named.append("its word is the tool's own")
     if found is not None and ('"' in low or "'" in low) and _only_quoted(found, low):
         named.append("its words stand in quotes")
     # A text of one sentence holds its kind where it begins.
-    named += _of_kind(found, bare if len(first) + 2 < len(head) else "")
+    if found is None and carried is not None:
+        named.append("a layer, and no kind")
+    else:
+        named += _of_kind(found, bare if len(first) + 2 < len(head) else "")
     if (
         found is not None
         and found.kind is K.PRECONDITION_FAILED
@@ -138,7 +151,15 @@ def _of_tool(name: str) -> tuple[str, ...]:
 
 def quotes(tool: str) -> bool:
     """Whether a tool's name says that its results quote errors: logs, tests, documents, searches."""
-    return bool(_of_tool(snake(tool.rsplit("/", 1)[-1][:64])))
+    return not _QUOTES.isdisjoint(_of_tool(snake(tool.rsplit("/", 1)[-1][:64])))
+
+
+def judges(tool: str) -> bool:
+    """Whether a tool's name says that its results are verdicts, bad ones too."""
+    return "a tool that gives a verdict" in _of_tool(snake(tool.rsplit("/", 1)[-1][:64]))
+
+
+_QUOTES = frozenset({"a tool that quotes errors", "a tool that reads files", "a tool that runs commands"})
 
 
 def _of_form(text: str, head: str, low: str, first: str) -> list[str]:
@@ -160,6 +181,77 @@ def _of_carrier(carried: Carried | None) -> str:
     if carried is None:
         return "no layer"
     return "a sure layer" if carried.sure >= 0.96 else "a layer" if carried.sure >= 0.92 else "a mark"
+
+
+def _is_own_word(found: Finding, tool: str, low: str) -> bool:
+    """Whether the word that tells of a failure is in the tool's name, or means what it does (``block``, ``revoke``)."""
+    name = snake(tool.rsplit("/", 1)[-1][:64])
+    own = _OWN.search(name)
+    if own is None:
+        return found.kind is K.NOT_FOUND and _DELETES.search(name) is not None and "no longer" in low
+    return own.group() in low or found.kind is K.AUTH_ERROR
+
+
+_DELETES = re.compile(r"delet|remov|purge|drop")
+_OWN = re.compile(
+    r"timeout|expir|error|fail|block|ban(?=_|$)|den[iy]|reject|revok|invalid|missing|exception|limit|quota|conflict|lock"
+    r"|refus|declin|mute|suspend|disabl"
+)
+
+
+def _matching(places: Mapping[str, str], low: str, carried: Carried | None) -> list[str]:
+    """Return the names of the signs whose patterns match, each once."""
+    parts, index = _parts()
+    found: dict[str, None] = {}
+    for position in index.candidates(low):
+        sign, pattern = parts[position]
+        if sign.name not in found and pattern.search(places[sign.where]):
+            found[sign.name] = None
+    if carried is not None:  # figures in an error's words
+        found.pop("lists figures", None)
+    return [*found]
+
+
+def says_done(low: str, tool: str) -> bool:
+    """Whether the answer of a write says that something was done: by the tool's own verb, or by another."""
+    name = snake(tool.rsplit("/", 1)[-1][:64])
+    if _FAILS.match(low):
+        return False
+    verb = name.split("_", 1)[0]
+    own = _IRREGULAR.get(verb, verb[:4])
+    for found in _DEEDS.finditer(low):
+        if not _UNDONE.search(low, max(0, found.start() - 24), found.start()):
+            return True
+    start = low.find(own) if len(own) > 2 else -1
+    return (
+        start >= 0 and not _UNDONE.search(low, max(0, start - 40), start) and not _NEGATED.search(low, start)
+    )
+
+
+_FAILS = re.compile(r"\W*(?:failed|failure|error|could not|couldn't|cannot|can't|unable|sorry)\b")
+_IRREGULAR = {
+    "send": "sent",
+    "set": "set",
+    "make": "made",
+    "pay": "paid",
+    "put": "put",
+    "buy": "bought",
+    "run": "ran",
+}
+_DEED = (
+    r"(?!failed|denied|rejected|refused|declined|expired|exceeded|required|expected|timed|unsupported|limited|need|allowed"
+    r"|accepted|closed|locked|blocked|unexpected|speed|feed|seed|used|named|based|supposed|permitted|supported|requested"
+    r"|specified|provided|defined|reserved|occupied|shipped|given|related|consented)[a-z]{3,}ed\b"
+)
+_DEEDS = re.compile(
+    r"\b(?:ok|okay|done|success\w*|succeeded|now|sent|made|paid|built|update|insert|delete)\b"
+    rf"|\b(?:was|were|been|is|are) {_DEED}|^\W*{_DEED}"
+    rf"|\b{_DEED}(?=\W*$|[.,;:!]| (?:to|for|with|as|in|into|at|on|by|from|and|successfully)\b)"
+)
+_UNDONE = re.compile(
+    r"\b(?:not|cannot|no|never|must|only|unable|failed|could|can't|won't|before|unless|if|to)\b|n't\b"
+)
+_NEGATED = re.compile(r"\b(?:not|cannot|failed|unable|rejected|denied)\b")
 
 
 def _only_quoted(found: Finding, low: str) -> bool:

@@ -13,7 +13,18 @@ from typing import Any
 
 import orjson
 
-from btm.classify import bodies, exceptions, frameworks, hints, markup, plain, rules, silent, telling
+from btm.classify import (
+    bodies,
+    complaints,
+    exceptions,
+    frameworks,
+    guessing,
+    hints,
+    markup,
+    plain,
+    rules,
+    silent,
+)
 from btm.classify.ambiguity import is_ambiguous
 from btm.classify.expectations import ErrorRule, Expectations
 from btm.classify.finding import NONE, Finding
@@ -32,6 +43,8 @@ FINE = replace(SUCCESS, confidence=0.97)
 _log = logging.getLogger("btm")
 _ABSENT: Any = object()
 _REPR_LIMIT = 4_000
+_SHOWN = 1_200
+"""Characters of a failure's text from which the one line of its detail is made."""
 _JSON_LIMIT = 16_000
 """Characters of a JSON text beyond which only its beginning is looked at."""
 
@@ -93,7 +106,8 @@ def _classify(
         return _outcome(_with_history(exceptions.of_exception(error, call, moment), history), call)
     plain_success = expectations is None and shape is None
     if type(value) is str:
-        if plain_success and _is_plainly_fine(value):
+        writes = call.effect is Effect.WRITE
+        if plain_success and _is_plainly_fine(value) and not plain.is_silent_write(value, call.tool, writes):
             found = silent.computed(value, call) if call.arguments else None
             return FINE if found is None else _outcome(found, call, value)
     elif type(value) not in _BARE and not (type(value) is dict and frameworks.is_bare(value)):
@@ -154,9 +168,9 @@ def _explicit_list(value: Any, call: ToolCall, now: float | None) -> tuple[Any, 
     if bodies.is_content(value):
         text = bodies.content_text(value)
         return _explicit_text(text, call, now) if text else (value, None)
-    if telling.is_validator_list(value):
+    if complaints.is_validator_list(value):
         return value, bodies.of_failed_value({"detail": list(value)}, call, now)
-    if telling.is_error_list(value):
+    if complaints.is_error_list(value):
         return value, bodies.of_failed_value(dict(value[0]), call, now)
     if len(value) == 1 and isinstance(value[0], Mapping):
         only = value[0]
@@ -186,9 +200,10 @@ def _explicit_text(text: str, call: ToolCall, now: float | None) -> tuple[Any, F
     noise = markup.of_noise(text, call.tool)
     if noise is not None:
         return text, noise
-    if _are_printed_rows(text) or not hints.any_in(text):
+    writes = call.effect is Effect.WRITE
+    if _are_printed_rows(text) or not (hints.any_in(text) or plain.is_silent_write(text, call.tool, writes)):
         return text, None
-    return text, plain.of_plain_text(text, call.tool, writes=call.effect is Effect.WRITE)
+    return text, plain.of_plain_text(text, call.tool, writes=writes)
 
 
 def _is_object_repr(text: str) -> bool:
@@ -230,10 +245,11 @@ def _python_value(text: str) -> Any:
 
 def _outcome(found: Finding, call: ToolCall, value: Any = None) -> Outcome:
     detail = found.detail or _text_of(value)
+    found = guessing.refined(found, detail, call)
     shown = _BOILERPLATE.sub("", detail, 3) if "For " in detail else detail
     return Outcome(
         kind=found.kind,
-        detail=untrusted.redact(readable(shown, _sent(call))),
+        detail=untrusted.redact(readable(_end_cut(shown), _sent(call))),
         status_code=found.status_code,
         retry_after_s=found.retry_after_s,
         silent=found.kind.family is Family.SILENT or found.rule.startswith("shape:"),
@@ -242,6 +258,12 @@ def _outcome(found: Finding, call: ToolCall, value: Any = None) -> Outcome:
         reason=_clean(found.reason),
         rule=found.rule,
     )
+
+
+def _end_cut(text: str) -> str:
+    """Return the beginning of a long plain text; bodies, pages and tracebacks are read as a whole."""
+    plain_text = text[:1] not in ("{", "[", "<") and "Traceback" not in text[:_SHOWN]
+    return text[:_SHOWN] if plain_text and len(text) > _SHOWN else text
 
 
 def _text_of(value: Any) -> str:
@@ -298,10 +320,14 @@ def _by_rules(
                 text = untrusted.text_of(value if error is None else error, 4_000)
             pattern = _compiled(rule.match)
             if pattern is not None and pattern.search(text):
+                if rule.kind is None:
+                    if error is not None or frameworks.unwrap(value).is_error:
+                        continue
+                    return replace(SUCCESS, reason="a rule says that it is no error", rule=_user_rule(rule))
                 return _outcome(
                     Finding(
                         rule.kind,
-                        f"user:{rule.match[:60]}",
+                        _user_rule(rule),
                         "a rule of the user's own matched",
                         1.0,
                         detail=text,
@@ -325,6 +351,10 @@ def _by_rules(
                 Finding(said, f"user:{name}", "a rule of the user's own said so", 1.0, detail=detail), call
             )
     return None
+
+
+def _user_rule(rule: ErrorRule) -> str:
+    return f"user:{rule.match[:60]}"
 
 
 @lru_cache(maxsize=512)

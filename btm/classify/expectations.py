@@ -32,7 +32,10 @@ class Expectations:
 
 @dataclass(frozen=True, slots=True)
 class ErrorRule:
-    """A user's own rule: a regular expression searched, case-blind, in the text of an error or result."""
+    """A user's own rule: a regular expression searched, case-blind, in the text of an error or result.
+
+    ``kind`` None says that a result with this text is none (never of an exception, nor of a flagged error).
+    """
 
     match: str
-    kind: ErrorKind
+    kind: ErrorKind | None

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 from btm.classify import body_keys as keys
 from btm.classify import texts
 from btm.classify.codes import of_code, of_json_rpc
+from btm.classify.complaints import are_field_errors, are_sentences, is_validator_list
 from btm.classify.finding import DEFAULT, EXACT, NONE, WEAK, Finding, surest
 from btm.classify.status import of_status
-from btm.classify.telling import are_field_errors, are_sentences, http_status, is_validator_list
+from btm.classify.telling import http_status
 from btm.model import ErrorKind as K
 
 _NESTED_CODES = ("error", "errors", "Error", "fault", "body", "detail", "extensions", "data", "details")
@@ -30,12 +32,11 @@ def explain(body: Mapping[str, Any]) -> Finding:
     codes, said = surest(_codes(body)), message(body)
     # A code that says all, and is all that is said, needs no reading.
     bare = codes is not None and codes.confidence >= EXACT and " " not in said
-    words = None if bare else texts.of_error_text(said)
-    best = (
-        words
-        if words is not None and codes is not None and codes.kind is K.UNKNOWN
-        else surest((codes, words))
-    )
+    words = None if bare else _in_words(said)
+    if words is not None and codes is not None and K.UNKNOWN in (words.kind, codes.kind):
+        best: Finding | None = words if codes.kind is K.UNKNOWN else codes
+    else:
+        best = surest((codes, words))
     status = _status(body)
     if status is not None:
         wait = words.retry_after_s if words is not None else None
@@ -47,6 +48,21 @@ def explain(body: Mapping[str, Any]) -> Finding:
     if _is_validator(body):
         best = surest((best, _FIELDS))
     return best if best is not None and best.kind is not K.UNKNOWN else unexplained("error")
+
+
+def _in_words(said: str) -> Finding | None:
+    """Return what messages say: a message may be a code, and a special one says more than a general one."""
+    parts = said.split(" ; ")
+    coded = surest(of_code(part) for part in parts[:6] if part.isupper() and " " not in part)
+    words = texts.of_error_text(said)
+    if len(parts) > 1 and (words is None or words.kind in _GENERAL):
+        others = [texts.of_error_text(part) for part in parts[1:4]]
+        special = surest(f for f in others if f is not None and f.kind not in _GENERAL)
+        words = special if special is not None and special.confidence > WEAK else words
+    return surest((coded, words))
+
+
+_GENERAL = frozenset({K.UNKNOWN, K.SERVER_ERROR})
 
 
 def _status(body: Mapping[str, Any]) -> int | None:
@@ -79,8 +95,8 @@ def _is_validator(body: Mapping[str, Any]) -> bool:
 
 def _codes(body: Mapping[str, Any], depth: int = 0) -> list[Finding | None]:
     found: list[Finding | None] = []
-    for key in keys.CODES:
-        value = body.get(key)
+    for key in (*keys.fields_of(body).codes, *(k for k in _ODD_CODES if k in body)):
+        value = body[key]
         if isinstance(value, str) and value and len(value) < 80 and " " not in value.strip():
             found.append(of_code(value.rsplit("#", 1)[-1].strip()))
         elif type(value) is int and value < -31_000:
@@ -93,6 +109,10 @@ def _codes(body: Mapping[str, Any], depth: int = 0) -> list[Finding | None]:
             if isinstance(inner, Mapping):
                 found.extend(_codes(inner, depth + 1))
     return found
+
+
+_ODD_CODES = ("id", "ECODE")
+"""Fields that hold a code in some services, and an identity in most: only a known code counts."""
 
 
 def message(body: Mapping[str, Any]) -> str:
@@ -109,17 +129,14 @@ def _collect(value: Any, parts: list[str], depth: int) -> None:
         if value.strip():
             parts.append(value[:600])
     elif isinstance(value, Mapping):
-        for key in _WORDED:
-            if key in value:
-                _collect(value[key], parts, depth + 1)
+        named = keys.fields_of(value)
+        worded = dict.fromkeys((*named.messages, *named.errors))
+        for key in worded:
+            _collect(value[key], parts, depth + 1)
         if depth:
-            for _, key in zip(range(10), value, strict=False):
-                if key not in _KNOWN:
+            for key in islice(value, 10):
+                if key not in worded and key not in named.codes and not keys.tells_nothing(str(key)):
                     _collect(value[key], parts, depth + 1)
     elif isinstance(value, list | tuple):
         for item in value[:4]:
             _collect(item, parts, depth + 1)
-
-
-_WORDED = keys.MESSAGES + keys.ERRORS
-_KNOWN = frozenset(_WORDED + keys.CODES) | keys.NOT_WORDS

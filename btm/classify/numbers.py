@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import re
 from collections.abc import Mapping
 from functools import cache
@@ -40,6 +41,18 @@ _TIMEOUT_WORDS = re.compile(
     r"time-?out|timed out|タイムアウト|超时|zeitüberschreitung|tiempo de espera|délai", re.IGNORECASE
 )
 _REFUSED = frozenset({K.PRECONDITION_FAILED, K.INVALID_ARGUMENTS, K.AUTH_ERROR, K.NOT_FOUND})
+
+
+@cache
+def _strerrors() -> Mapping[str, int]:
+    """Return the number of each of the system's error messages, in lower case: how C programs end theirs."""
+    return {os.strerror(number).lower(): number for number in errno.errorcode}
+
+
+def of_strerror(text: str) -> Finding | None:
+    """Return what one of the system's own error messages ("is a directory") means, or None for any other text."""
+    number = _strerrors().get(text.rstrip(".\r\n ")) if len(text) < 60 else None
+    return of_errno(number) if number is not None else None
 
 
 def of_sqlstate(state: str, text: str) -> Finding | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from btm.classify import carriers, deciding, texts
@@ -16,13 +17,22 @@ READ, END = 2_000, 400
 FIRST = 400
 """Characters up to which a text without layers is read as a whole; of a longer one its first line is."""
 
-FAILED, SUSPECTED = 0.68, 0.3
+FAILED, SUSPECTED = 0.74, 0.3
 """Chances from which a text is an error text, and from which it is suspected to be one."""
 
 SURE = 0.96
 """Layers this sure decide alone where their words name a kind."""
 
 LINE = 200
+
+SILENT_WRITE = 0.75
+"""Chance that a write failed which names a limit and says of nothing that it was done: 1 in 30 that worked answers so."""
+
+_LIMITS = re.compile(
+    r"\b(?:not|no|cannot|only|must|already|larger|longer|smaller|shorter|higher|lower|more than|less than|too|full|taken"
+    r"|unable|without|never|maximum|minimum|at (?:least|most)|above|below|beyond|outside|busy|closed|locked|occupied"
+    r"|reserved|offline|empty|missing|sold out)\b|n't\b"
+)
 
 _NONE = form("plain", "none")
 
@@ -44,10 +54,15 @@ def read(text: str, tool: str, *, writes: bool = False) -> Read:
         return Read(None, 0.0, carried)
     found = texts.of_carried(_first_part(carried)) if carried is not None else texts.of_words(_subject(head))
     if carried is not None and _is_sure(carried, found, tool, len(text)):
-        return Read(found, SURE, carried, ("a sure layer",))
+        return Read(found or unexplained(), SURE, carried, ("a sure layer",))
+    if carried is not None and carried.exit == 1 and found is None and deciding.judges(tool):
+        return Read(None, 0.0, carried)  # it found fault with something: that is its result
     verdict = deciding.judge(text, tool, carried, found, writes=writes)
     if found is None:
         found = unexplained()
+        if verdict.chance < FAILED and carried is None and is_silent_write(text, tool, writes):
+            chance = SILENT_WRITE if _LIMITS.search(text.lower()) else SUSPECTED
+            return Read(found, chance, carried, (*verdict.signs, "says nothing of what was done"))
     elif found.kind is K.NOT_FOUND and carried is None and _NONE.match(head.lower()):
         found = Finding(K.EMPTY_RESULT, "plain:none", "the text says that none were found", 0.8)
     return Read(found, verdict.chance, carried, verdict.signs)
@@ -65,9 +80,31 @@ def of_plain_text(text: str, tool: str, *, writes: bool = False) -> Finding | No
 
 def _is_sure(carried: Carried, found: Finding | None, tool: str, size: int) -> bool:
     """Whether layers and a kind in their words leave nothing to weigh: a framework's, or any around one short line."""
-    if found is None or found.kind is K.UNKNOWN or deciding.quotes(tool):
+    if carried.exit:
+        # What finds fault with something ends with 1 where it did; with more where it could not do its work.
+        bad = carried.exit > 1 or not (deciding.judges(tool) or deciding.quotes(tool))
+        return bad and (found is not None or carried.exit > 1) and (size <= LINE or not deciding.quotes(tool))
+    if deciding.quotes(tool):
+        # An error's own body after its status is no quotation.
+        return carried.sure >= SURE and carried.status is not None and carried.inner.startswith("{")
+    if carried.sure >= SURE:
+        return True
+    if found is None or found.kind is K.UNKNOWN:
         return False
-    return carried.sure >= SURE or (size <= LINE and found.confidence > WEAK and "\n" not in carried.inner)
+    return size <= LINE and found.confidence > WEAK and "\n" not in carried.inner
+
+
+def is_silent_write(text: str, tool: str, writes: bool) -> bool:
+    """Whether a short text is all that a write answers, and does not say that anything was done."""
+    return (
+        writes
+        and tool != ""
+        and 8 < len(text) <= LINE
+        and text.isascii()
+        and " " in text
+        and not deciding.quotes(tool)
+        and not deciding.says_done(text.lower(), tool)
+    )
 
 
 def unexplained() -> Finding:

@@ -13,7 +13,7 @@ import re
 import string
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from re import _parser as parser  # type: ignore[attr-defined]  # the only reader of patterns there is
 from typing import Any, NamedTuple
@@ -50,7 +50,7 @@ class Wording(NamedTuple):
     pattern: str
     sure: float = WORDS
     reached: bool = True
-    stems: frozenset[str] | None = None
+    stems: str | None = None
     language: str = "en"
     source: str = ""
     names: str = ""
@@ -85,27 +85,35 @@ class Index:
                 self._by_stem.setdefault(stem, []).append(position)
         self.stems = frozenset(self._by_stem)
 
-    def candidates(self, low: str, stems: Iterable[str] | None = None) -> list[int]:
+    def candidates(self, low: str) -> list[int]:
         """Return the positions of the patterns that a lower-cased text can match, in their order."""
-        found = set(self._always)
-        for stem in self.stems.intersection(stems_of_text(low) if stems is None else stems):
-            found.update(self._by_stem[stem])
+        found = [*self._always]
+        for stem in self.stems.intersection(stems_of_text(low)):
+            found += self._by_stem[stem]
         for pieces, positions in self._by_pieces.items():
             for piece in pieces:
                 if piece in low:
-                    found.update(positions)
+                    found += positions
                     break
-        return sorted(found)
+        return sorted({*found})
 
 
 class Wordings:
-    """Wordings in their order, with the index that says which of them a text can match at all."""
+    """Wordings in their order, with the index that says which of their alternatives a text can match at all.
+
+    A rule's alternatives are looked up and compiled one by one: a text meets few of them, and each is short.
+    """
 
     def __init__(self, rules: Iterable[Wording]) -> None:
         self.rules = tuple(rules)
-        self._index = Index(
-            (stems_of_pattern(rule.pattern) if rule.stems is None else rule.stems, ()) for rule in self.rules
-        )
+        self._parts = [
+            (position, part, stems)
+            for position, rule in enumerate(self.rules)
+            for part, stems in zip(
+                alternatives(rule.pattern), stems_of_parts(rule.pattern, rule.stems), strict=True
+            )
+        ]
+        self._index = Index((stems, ()) for _, _, stems in self._parts)
         self.stems = self._index.stems
         self._compiled: dict[int, re.Pattern[str]] = {}
 
@@ -121,16 +129,65 @@ class Wordings:
 
     def matching(self, low: str) -> Iterator[Wording]:
         """Yield the rules that match a lower-cased text, the first first."""
-        for position in self._index.candidates(low):
-            if self._pattern(position).search(low):
+        found = -1
+        for part in self._index.candidates(low):
+            position, pattern, _ = self._parts[part]
+            if position == found:
+                continue
+            # Compiled at first use: most texts need few of them, and an import should not pay for all.
+            compiled = self._compiled.get(part)
+            if compiled is None:
+                compiled = self._compiled[part] = re.compile(pattern)
+            if compiled.search(low):
+                found = position
                 yield self.rules[position]
 
-    def _pattern(self, position: int) -> re.Pattern[str]:
-        # Compiled at first use: most texts need few of them, and an import should not pay for all.
-        found = self._compiled.get(position)
-        if found is None:
-            found = self._compiled[position] = re.compile(self.rules[position].pattern)
-        return found
+
+def stems_of_parts(pattern: str, recorded: str | None) -> list[frozenset[str]]:
+    """Return the stems of each alternative of a pattern, as recorded (between bars) or derived."""
+    parts = alternatives(pattern)
+    listed = recorded.split("|") if recorded is not None else []
+    if len(listed) == len(parts):
+        return [frozenset(stems.split()) for stems in listed]
+    return [stems_of_pattern(part) for part in parts]
+
+
+def alternatives(pattern: str) -> list[str]:
+    """Return the alternatives of a pattern: what stands between the bars that no bracket encloses, or one around all."""
+    parts = _between_bars(pattern)
+    if len(parts) == 1 and pattern.startswith("(?:") and pattern.endswith(")"):
+        inner = _between_bars(pattern[3:-1])
+        if all(_is_whole(part) for part in inner):
+            return inner
+    return parts
+
+
+def _is_whole(part: str) -> bool:
+    try:
+        re.compile(part)
+    except re.error:
+        return False
+    return True
+
+
+def _between_bars(pattern: str) -> list[str]:
+    parts, depth, in_set, start, position = [], 0, False, 0, 0
+    while position < len(pattern):
+        letter = pattern[position]
+        if letter == "\\":
+            position += 1
+        elif in_set:
+            in_set = letter != "]"
+        elif letter == "[":
+            in_set = True
+            position += pattern[position + 1 : position + 2] in ("]", "^")
+        elif letter == "|" and not depth:
+            parts.append(pattern[start:position])
+            start = position + 1
+        else:
+            depth += (letter == "(") - (letter == ")")
+        position += 1
+    return [*parts, pattern[start:]]
 
 
 @cache
@@ -147,7 +204,7 @@ def _rules(entries: Iterable[Mapping[str, Any]]) -> Iterator[Wording]:
             entry["pattern"],
             entry.get("sure", WORDS),
             entry.get("reached", kind in _REACHED),
-            frozenset(entry["stems"].split()) if "stems" in entry else None,
+            entry.get("stems"),
             entry.get("language", "en"),
             entry.get("source", ""),
             entry.get("names", ""),
@@ -159,7 +216,9 @@ def index_of(entries: Iterable[Mapping[str, Any]]) -> Index:
     """Return the index of a data file's entries: by their recorded stems, or derived from their patterns."""
     return Index(
         (
-            frozenset(entry["stems"].split()) if "stems" in entry else stems_of_pattern(entry["pattern"]),
+            frozenset(entry["stems"].replace("|", " ").split())
+            if "stems" in entry
+            else stems_of_pattern(entry["pattern"]),
             tuple(entry["cues"].split("|" if "|" in entry["cues"] else None)) if "cues" in entry else (),
         )
         for entry in entries
@@ -168,17 +227,16 @@ def index_of(entries: Iterable[Mapping[str, Any]]) -> Index:
 
 def stems_of(entries: Iterable[Mapping[str, Any]]) -> frozenset[str]:
     """Return the beginnings of words of which a text that one of ``entries`` matches holds one."""
-    found: set[str] = set()
-    for entry in entries:
-        recorded = entry.get("stems")
-        found.update(stems_of_pattern(entry["pattern"]) if recorded is None else recorded.split())
-    return frozenset(found)
+    return frozenset().union(
+        *(stems for e in entries for stems in stems_of_parts(e["pattern"], e.get("stems")))
+    )
 
 
-def stems_of_text(low: str) -> set[str]:
-    """Return the beginnings of a lower-cased text's words."""
+@lru_cache(maxsize=16)
+def stems_of_text(low: str) -> frozenset[str]:
+    """Return the beginnings of a lower-cased text's words; one text is asked for several times in a row."""
     words = words_of(low)
-    return {word[:STEM] for word in words} | {word[:OPEN] for word in words}
+    return frozenset([word[:STEM] for word in words] + [word[:OPEN] for word in words])
 
 
 def words_of(low: str) -> list[str]:

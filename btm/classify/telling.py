@@ -2,103 +2,123 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from btm.classify import body_keys as keys
-from btm.classify import languages, partial, plain, texts
+from btm.classify import partial, plain, texts
+from btm.classify.body_keys import Fields, fields_of
 from btm.classify.codes import of_code
+from btm.classify.complaints import MOST_FIELDS, are_field_errors, are_sentences, is_validator_list
+from btm.classify.finding import CODE
 from btm.classify.reading import field
 from btm.classify.status import is_failure
 from btm.model import Effect, ToolCall
 from btm.model import ErrorKind as K
 
-_VALIDATOR_ITEM = frozenset({"loc", "msg"})
-_COMPLAINTS = frozenset({K.INVALID_ARGUMENTS, K.PRECONDITION_FAILED, K.NOT_FOUND})
-_MOST_FIELDS = 20
 MESSAGE = 0.35
 """Chance from which a message that is all of an answer is an error: less than of a bare text, for it is a message."""
 
-_ERROR_CODES = frozenset({"errorCode", "error_code", "statusCode"})
-_LOCAL_MESSAGES = keys.MESSAGES[20:]
+CLEAR = 0.93
+"""Chance from which a message is an error beside fields that could be what was asked for."""
+
 _NO_STATUS = frozenset({"type", "name", "reason", "title"})
+_NO_MESSAGE = frozenset({"text", "body", "title", "description"})
+_LOG_ENTRY = frozenset({"timestamp", "time", "count", "id", "level", "line"})
 
 
 def is_quiet(body: Mapping[Any, Any]) -> bool:
     """Whether a mapping holds no field that could tell of a failure: the cheap test that most results pass."""
-    if keys.TELLING.isdisjoint(body):
-        return not body or type(next(iter(body.values()))) is not list or len(body) > _MOST_FIELDS
-    return all(_is_quiet_field(key, body[key]) for key in keys.TELLING.intersection(body))
+    telling = fields_of(body).telling
+    if not telling:
+        if not body or len(body) > MOST_FIELDS:
+            return True
+        first = next(iter(body.values()))
+        if type(first) is dict:
+            return len(body) > 1 or is_quiet(first)
+        return type(first) is not list
+    return all(_is_quiet_field(name, body[name]) for name in telling)
 
 
-def _is_quiet_field(key: str, value: Any) -> bool:
-    if key in keys.WORDY and value is not None:
+def _is_quiet_field(name: str, value: Any) -> bool:
+    if value is None or value is True:
+        return value is None or name not in ("error", "isError", "failed")
+    if type(value) is str and value and len(value) <= 40 and name in _PLAINLY_WORDY:
+        low = value.lower()
         return (
-            type(value) is str
-            and len(value) <= 40
-            and value not in keys.GOOGLE_STATUS
-            and value.lower() not in keys.BAD_STATUS
+            value not in keys.GOOGLE_STATUS
+            and low.replace("-", "_") not in keys.BAD_STATUS
             and not value[:1].isdigit()
+            and "_" not in value
         )
-    if isinstance(value, bool) and (key in keys.FLAGS or key in keys.WRITE_FLAGS):
-        return value
-    return value is None or (isinstance(value, str | int | float | list) and not value)
+    return isinstance(value, str | int | float | list) and not value and value is not False
+
+
+_PLAINLY_WORDY = frozenset({"name", "result", "state", "status", "title", "type", "outcome"})
 
 
 def tells_failure(body: Mapping[str, Any], call: ToolCall) -> bool:
     """Whether a mapping says that the call failed."""
-    if keys.CODE_TOOL.search(call.tool[:80]) and not any(body.get(flag) is False for flag in keys.FLAGS):
+    named = fields_of(body)
+    refused = any(_is_no(body[flag]) for flag in named.flags)
+    if keys.CODE_TOOL.search(call.tool[:80]) and not refused:
         return False
-    if _contradicts_itself(body, call):
+    if _contradicts_itself(body, named, call):
         return True
     if _has_payload(body, call):
         return False
-    if call.effect is Effect.WRITE and _was_refused(body):
+    if call.effect is Effect.WRITE and _was_refused(body, named):
         return True
-    if any(body.get(flag) is False for flag in keys.FLAGS):
-        return not _is_record(body, call)
+    if refused:
+        return not _is_record(named, call)
     if http_status(body) is not None:
         return True
-    if _error_value(body, call) is not None:
-        return not _is_record(body, call)
-    for key in keys.WORDY:
-        status = body.get(key)
-        if isinstance(status, str) and key not in _NO_STATUS and _is_bad_status(status, body, call):
+    if _error_value(body, named, call) is not None:
+        return not _is_record(named, call)
+    for name in named.wordy:
+        status = body[name]
+        if isinstance(status, str) and name not in _NO_STATUS and _is_bad_status(status, body, named, call):
             return True
-    return _is_message(body, call)
+    return _is_message(body, named, call)
 
 
-def _contradicts_itself(body: Mapping[str, Any], call: ToolCall) -> bool:
+def _is_no(value: Any) -> bool:
+    return value is False or (type(value) is str and value.lower() == "false")
+
+
+def _contradicts_itself(body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool:
     """A body that calls itself a success and carries a failing status of its own: a wrapper's word, a server's number."""
-    says_well = (
-        body.get("success") is True or body.get("ok") is True or body.get("status") in ("success", "ok")
-    )
-    data = body.get("data")
+    says_well, data = _says_well(body, named), body.get("data")
     told = isinstance(data, str) or (
-        isinstance(data, Mapping) and not _payload_names(data)
+        isinstance(data, Mapping) and not fields_of(data).payload
     )  # what went wrong
     if not says_well or (data and not told) or keys.CODE_TOOL.search(call.tool[:80]):
         return False
-    firm = any(is_failure(_number(body.get(k))) for k in keys.STATUSES if k not in keys.SHARED_STATUSES)
-    return firm or (is_failure(body.get("code")) and "message" in body and not _payload_names(body))
+    firm = any(is_failure(_number(body[k])) for k in named.statuses if not keys.is_shared_status(k))
+    return firm or (is_failure(body.get("code")) and "message" in body and not named.payload)
+
+
+def _says_well(body: Mapping[str, Any], named: Fields) -> bool:
+    return any(body[flag] is True for flag in named.flags) or body.get("status") in (
+        "success",
+        "ok",
+        "succeeded",
+    )
 
 
 def _number(value: Any) -> Any:
-    return (
-        int(value)
-        if isinstance(value, str) and len(value) == 3 and value.isascii() and value.isdigit()
-        else value
-    )
+    if isinstance(value, str) and len(value) == 3 and value.isascii() and value.isdigit():
+        return int(value)
+    return value
 
 
-def _was_refused(body: Mapping[str, Any]) -> bool:
+def _was_refused(body: Mapping[str, Any], named: Fields) -> bool:
     """``approved: false`` with a reason beside it: the write was not done."""
-    if not any(body.get(flag) is False for flag in keys.WRITE_FLAGS):
+    if not any(body[flag] is False for flag in named.write_flags):
         return False
-    return any(
-        isinstance(body.get(k), str) and body[k]
-        for k in ("reason", "message", "error", "code", "decline_code")
-    )
+    return any(isinstance(body[k], str) and body[k] for k in (*named.messages, *named.errors, *named.codes))
 
 
 def user_errors(body: Mapping[str, Any], depth: int = 0) -> Mapping[str, Any] | None:
@@ -107,7 +127,7 @@ def user_errors(body: Mapping[str, Any], depth: int = 0) -> Mapping[str, Any] | 
         if isinstance(body.get(key), list) and body[key] and isinstance(body[key][0], Mapping):
             return {"errors": body[key]}
     if depth < 3:
-        for value in list(body.values())[:8]:
+        for value in islice(body.values(), 8):
             if isinstance(value, Mapping):
                 found = user_errors(value, depth + 1)
                 if found is not None:
@@ -115,101 +135,108 @@ def user_errors(body: Mapping[str, Any], depth: int = 0) -> Mapping[str, Any] | 
     return None
 
 
-def _is_bad_status(status: str, body: Mapping[str, Any], call: ToolCall) -> bool:
+def _is_bad_status(status: str, body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool:
     if status in keys.GOOGLE_STATUS:
         return True
-    low = status[:40].lower()
-    if "id" in body and len(body) > 3:
+    if ("id" in body and len(body) > 3) or (named.payload and keys.RECORD_TOOL.search(call.tool[:80])):
         return False  # a record with a status of its own
-    explained = len(body) == 1 or any(
-        k in body for k in (*keys.MESSAGES[:8], "data", "code", "reason", *_LOCAL_MESSAGES)
+    low = status[:40].lower().replace("-", "_")
+    explained = (
+        len(body) == 1 or any(m in body for m in named.messages) or not {"data", "code"}.isdisjoint(body)
     )
-    if low in keys.FIRM_BAD and explained and not _is_record(body, call):
+    if low in keys.FIRM_BAD and explained and not _is_record(named, call):
         return True
-    bare = low in keys.BAD_STATUS and not _payload_names(body)
-    return bare and (len(body) <= 2 or not keys.RECORD_TOOL.search(call.tool[:80]))
+    bad = low in keys.BAD_STATUS or _is_known_code(status)
+    return bad and not named.payload and (len(body) <= 2 or not keys.RECORD_TOOL.search(call.tool[:80]))
 
 
-def _payload_names(body: Mapping[str, Any]) -> bool:
-    """Whether any field is more than the trimmings of an error body."""
-    return any(not isinstance(k, str) or k.lower() not in keys.META for k in body)
+def _is_known_code(code: str) -> bool:
+    """Whether a word is an error's code: known, and written as one."""
+    if code.isdigit() or code[:40].lower() in keys.GOOD_CODES or len(code) > 60 or " " in code.strip():
+        return False
+    known = of_code(code)
+    return known is not None and known.kind is not K.UNKNOWN and known.confidence >= CODE
 
 
 def _has_payload(body: Mapping[str, Any], call: ToolCall) -> bool:
     """Whether the call went well, at least in part: data beside errors, a good status, a batch with successes."""
     data, errors = body.get("data"), body.get("errors", body.get("Errors"))
     if isinstance(data, Mapping | list) and data and (errors or body.get("error")):
-        members = list(data.values())[:20] if isinstance(data, Mapping) else data[:20]
-        return any(member not in (None, [], {}) for member in members)
+        members = [*islice(data.values(), 20)] if isinstance(data, Mapping) else data[:20]
+        return any(member not in (None, [], {}) for member in members) and not _are_failed_items(data)
     if call.effect is Effect.WRITE and isinstance(errors, list) and partial.some_succeeded(body):
         return True
     status = body.get("status")
-    if isinstance(status, str) and (
-        status[:40].lower() in keys.IN_PART or status in ("success", "ok", "succeeded")
-    ):
+    if isinstance(status, str) and status[:40].lower() in keys.IN_PART:
         return True
-    return body.get("success") is True or body.get("ok") is True
+    return _says_well(body, fields_of(body))
 
 
-def _is_record(body: Mapping[str, Any], call: ToolCall) -> bool:
-    """A record (of a job, a payment, a check) that failed is what was asked for, when the tool reads such records."""
-    if "valid" in body or "is_valid" in body or "passed" in body:
-        return True
-    others = [k for k in body if isinstance(k, str) and k.lower() not in keys.META and k not in keys.ERRORS]
-    has_id = any(k in ("id", "name") or k.endswith(("_id", "Id", "_name")) for k in others)
+def _are_failed_items(data: Any) -> bool:
+    """Whether every item of a list says of itself that it failed (batches of one, Zoho's envelope)."""
     return (
-        (has_id or len(others) >= 2)
-        and len(others) >= 1
-        and keys.RECORD_TOOL.search(call.tool[:80]) is not None
+        isinstance(data, list)
+        and 0 < len(data) <= 20
+        and all(
+            isinstance(item, Mapping)
+            and any(
+                str(item.get(k))[:20].lower() in keys.FIRM_BAD
+                for k in ("status", "type", "level", "severity")
+            )
+            and any(isinstance(item.get(k), str) for k in ("message", "code", "error", "text"))
+            for item in data
+        )
     )
+
+
+def _is_record(named: Fields, call: ToolCall) -> bool:
+    """A record (of a job, a payment, a check) that failed is what was asked for, when the tool reads such records."""
+    if any(name in ("valid", "is_valid", "passed") for name in named.payload):
+        return True
+    has_id = any(k in ("id", "name") or k.endswith(("_id", "Id", "_name")) for k in named.payload)
+    return len(named.payload) >= (1 if has_id else 2) and keys.RECORD_TOOL.search(call.tool[:80]) is not None
 
 
 def http_status(body: Mapping[str, Any]) -> int | None:
     """Return the failing HTTP status that a body carries as a field, or None."""
-    for key in keys.STATUSES:
-        value = body.get(key)
-        if isinstance(value, str) and len(value) == 3 and value.isascii() and value.isdigit():
-            value = int(value)
-        if is_failure(value) and (key not in keys.SHARED_STATUSES or _is_answer(body, key)):
-            return int(value) if value is not None else None
+    for name in fields_of(body).statuses:
+        value = _number(body[name])
+        if is_failure(value) and (not keys.is_shared_status(name) or _is_answer(body, name)):
+            return int(value)
     meta = body.get("ResponseMetadata")
     value = field(meta, "HTTPStatusCode") if isinstance(meta, Mapping) else None
     return value if type(value) is int and is_failure(value) else None
 
 
-def _is_answer(body: Mapping[str, Any], key: str) -> bool:
-    """Whether a body with a number under a common key looks like an HTTP answer rather than a record."""
-    others = [k for k in body if k != key]
+def _is_answer(body: Mapping[str, Any], name: str) -> bool:
+    """Whether a body with a number under a common name looks like an HTTP answer rather than a record."""
+    others = [k for k in body if k != name]
     if not others:
-        return key == "status"
+        return True
+    errors = fields_of(body).errors
     known = sum(
-        1
-        for k in others
-        if isinstance(k, str) and (k.lower() in keys.META or k in keys.ERRORS or k in keys.ANSWER)
+        1 for k in others if isinstance(k, str) and (keys.is_trimming(k) or k in errors or keys.is_answer(k))
     )
     return known > 0 and known * 2 >= len(others) and not body.get("data")
 
 
-def _error_value(body: Mapping[str, Any], call: ToolCall) -> Any:
+def _error_value(body: Mapping[str, Any], named: Fields, call: ToolCall) -> Any:
     """The value under the first error field that says something, or None."""
-    return next(
-        (body[key] for key in keys.ERRORS if key in body and _says_error(key, body[key], body, call)), None
-    )
+    return next((body[n] for n in named.errors if _says_error(n, body[n], body, named, call)), None)
 
 
-def _says_error(key: str, value: Any, body: Mapping[str, Any], call: ToolCall) -> bool:
+def _says_error(name: str, value: Any, body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool:
     if value is True:
         return True
     if not value:
         return False
     if isinstance(value, str):
-        # "Message" is also what mails and chats call their text.
-        return value.strip().lower() not in keys.NO_ERROR and (key != "Message" or not _payload_names(body))
+        return value.strip().lower() not in keys.NO_ERROR
     if isinstance(value, int | float):
-        return key in keys.NUMBERED_ERRORS
-    if isinstance(value, Mapping) and key in ("errors", "Errors"):
+        return not keys.counts(name)
+    if isinstance(value, Mapping) and keys.bare(name) == "errors":
         # Among other things it describes errors rather than reporting them.
-        return all(isinstance(k, str) and (k.lower() in keys.META or k in keys.ERRORS) for k in body)
+        return not named.payload
     if isinstance(value, list):
         about_errors = keys.ERROR_TOOL.search(call.tool[:80]) is not None
         return "errorMessages" in body or (
@@ -220,101 +247,101 @@ def _says_error(key: str, value: Any, body: Mapping[str, Any], call: ToolCall) -
 
 def _are_messages(values: list[Any], body: Mapping[str, Any]) -> bool:
     first = values[0]
-    if "errorMessages" in body or ("data" in body and not body["data"]):
+    if "data" in body and not body["data"]:
         return True
     if isinstance(first, str):
         return len(body) <= 3
-    if not isinstance(first, Mapping) or any(
-        k in first for k in ("timestamp", "time", "count", "id", "level", "line")
-    ):
+    if not isinstance(first, Mapping) or not _LOG_ENTRY.isdisjoint(first):
         return False  # entries of a log
     return any(k in first for k in ("message", "msg", "detail", "code", "reason"))
 
 
-def _is_message(body: Mapping[str, Any], call: ToolCall) -> bool:
+def _is_message(body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool:
     """A body of nothing but a message (and its trimmings), where the message is an error by itself."""
-    detail = body.get("detail")
-    if len(body) == 1:
-        only, value = next(iter(body.items()))
-        if (
-            only in keys.MESSAGES
-            and isinstance(value, str)
-            and only not in ("text", "body", "title", "description")
-        ):
-            return plain.read(value, "", writes=call.effect is Effect.WRITE).chance >= MESSAGE
-    if len(body) <= 2 and isinstance(detail, list):
-        return is_validator_list(detail)
-    if len(body) <= 2 and isinstance(detail, str) and detail:
-        return plain.of_plain_text(detail, "") is not None or texts.of_error_text(detail) is not None
-    if are_field_errors(body) or (call.effect is Effect.WRITE and are_sentences(body)):
+    writes = call.effect is Effect.WRITE
+    small = _of_small(body, named, call) if len(body) <= 2 else None
+    if small is not None:
+        return small
+    if are_field_errors(body) or (writes and are_sentences(body)):
         return True
-    said = (body.get(k) for k in ("message", "msg", "Message", "detail"))
-    text = next((s for s in said if isinstance(s, str) and s), None)
-    if text is None:
-        return False
-    if "documentation_url" in body and len(body) <= 5:
+    said = [*islice(_words(body, named), 3)]
+    if not said:
+        return not named.payload and "description" in body and _is_coded(body, named)
+    if len(body) <= _SMALL and any(_is_marked(value) for value in body.values()):
         return True
-    code = body.get("code", body.get("type", body.get("name")))
-    if str(code)[:40].lower() in keys.GOOD_CODES or _payload_names(body):
-        return False
-    return (
-        _is_error_code(code, body)
-        or plain.read(text, "", writes=call.effect is Effect.WRITE).chance >= MESSAGE
-    )
-
-
-def _is_error_code(code: Any, body: Mapping[str, Any]) -> bool:
-    if isinstance(code, str) and not code.isdigit():
-        known = of_code(code)
-        return known is not None and known.kind is not K.UNKNOWN
-    return type(code) is int and code > 1 and not body.get("data")
-
-
-def is_validator_list(items: list[Any]) -> bool:
-    """Whether a list is FastAPI's: what is wrong (``msg``) and where (``loc``)."""
-    return bool(items) and isinstance(items[0], Mapping) and items[0].keys() >= _VALIDATOR_ITEM
-
-
-def is_error_list(items: list[Any]) -> bool:
-    """Whether a whole list is errors: each with a message and a code of its own (Salesforce, Stripe's batches)."""
-    return 0 < len(items) <= 20 and all(
-        isinstance(item, Mapping)
-        and "message" in item
-        and not _ERROR_CODES.isdisjoint(item)
-        and len(item) <= 5
-        for item in items
-    )
-
-
-def are_field_errors(body: Mapping[str, Any]) -> bool:
-    """Whether a body is Django REST's or Laravel's: every field with a list of complaints."""
-    return 0 < len(body) <= _MOST_FIELDS and all(_are_complaints(complaints) for complaints in body.values())
-
-
-def are_sentences(body: Mapping[str, Any]) -> bool:
-    """Whether every field holds a list of one to three sentences: how a write's arguments are refused in any language."""
-    return 0 < len(body) <= _MOST_FIELDS and all(
-        isinstance(said, list)
-        and 0 < len(said) <= 3
-        and all(
-            isinstance(c, str) and c.endswith(_STOPS) and " " in c and not c[:1].islower() and len(c) < 200
-            for c in said
-        )
-        for said in body.values()
-    )
-
-
-_STOPS = (".", "\u3002", "\uff01", "\u0964")
-
-
-def _are_complaints(complaints: Any) -> bool:
-    if (
-        not isinstance(complaints, list)
-        or not complaints
-        or not all(isinstance(c, str) for c in complaints[:5])
+    if ("documentation_url" in body and len(body) <= 5) or any(_is_class(value) for value in body.values()):
+        return True
+    if any(
+        str(body[c])[:40].lower() in keys.GOOD_CODES for c in named.codes if c in ("code", "type", "name")
     ):
         return False
-    said = texts.of_error_text(complaints[0][:300]) if complaints[0].endswith(_STOPS) else None
-    return said is not None and (
-        said.kind in _COMPLAINTS or languages.is_foreign(said) or said.kind is K.UNKNOWN
-    )
+    payload = [name for name in named.payload if body[name] not in (None, "", [], {})]
+    firm = any(name in named.firm for name in payload)
+    if not firm and (_is_coded(body, named) or any(text.lower() in keys.BAD_STATUS for text in said)):
+        return True
+    needed = MESSAGE if not payload else CLEAR if firm else plain.FAILED
+    held = any(body[name] is True or isinstance(body[name], list | Mapping) for name in payload)
+    if needed == CLEAR and (held or len(body) > _SMALL or keys.RECORD_TOOL.search(call.tool[:80])):
+        return False
+    return max(plain.read(text, "", writes=writes).chance for text in said) >= needed
+
+
+_SMALL = 6
+_CLASS = re.compile(r"(?:[\w$]+[.:\\]+)*[A-Z]\w{3,80}(?:Exception|Error|Fault)(?:, [\w. ,=]{1,200})?")
+
+
+def _is_marked(value: Any) -> bool:
+    """Whether an envelope's part says of the whole that it is an error (``"sys": {"type": "Error"}``)."""
+    return isinstance(value, Mapping) and str(value.get("type"))[:20].lower() in keys.FIRM_BAD
+
+
+def _is_class(value: Any) -> bool:
+    """Whether a value is the name of an exception's class, as .NET's and Java's frameworks put it beside a message."""
+    return isinstance(value, str) and 8 < len(value) < 300 and _CLASS.fullmatch(value) is not None
+
+
+def _of_small(body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool | None:
+    """Whether a body of one or two fields is an error's; None where its form does not say."""
+    detail, writes = body.get("detail"), call.effect is Effect.WRITE
+    if len(body) == 1:
+        only, value = next(iter(body.items()))
+        if isinstance(value, str) and only in named.messages and keys.bare(only) not in _NO_MESSAGE:
+            return plain.read(value, "", writes=writes).chance >= MESSAGE
+        if isinstance(value, Mapping) and only not in named.errors:
+            return not is_quiet(value) and tells_failure(value, call)
+    if isinstance(detail, Mapping):
+        return tells_failure(detail, call)
+    if isinstance(detail, list):
+        return is_validator_list(detail)
+    if any(_are_failed_items(value) for value in body.values()):
+        return True
+    if isinstance(detail, str) and detail:
+        return plain.of_plain_text(detail, "") is not None or texts.of_error_text(detail) is not None
+    return None
+
+
+def _words(body: Mapping[str, Any], named: Fields) -> Iterator[str]:
+    for name in named.messages:
+        if keys.bare(name) not in _NO_MESSAGE or not _NO_MESSAGE.issuperset(map(keys.bare, named.messages)):
+            value = body[name]
+            if isinstance(value, str) and value:
+                yield value
+
+
+def _is_coded(body: Mapping[str, Any], named: Fields) -> bool:
+    """Whether a code beside a message is an error's."""
+    for name in (*named.codes, *(n for n in ("id", "ECODE", "subject") if n in body)):
+        value = body[name]
+        if isinstance(value, str) and value and (_is_known_code(value) or _looks_like_code(name, value)):
+            return True
+        if type(value) is int and name == "code" and value > 1 and not body.get("data"):
+            return True
+    return False
+
+
+def _looks_like_code(name: str, value: str) -> bool:
+    """Whether a field called a code holds one that successes do not have: capitals with a number (``PGRST116``)."""
+    return keys.bare(name).endswith("code") and _NUMBERED.fullmatch(value) is not None
+
+
+_NUMBERED = re.compile(r"[A-Z][A-Z_-]{1,20}\d{2,6}|\d[0-9A-Z]{4}(?<!0000)(?=$)")

@@ -15,7 +15,7 @@ from btm.classify.status import of_status, status_in
 from btm.model import ErrorKind as K
 from btm.model import ToolCall
 
-HEAD, TAIL = 700, 300
+HEAD, TAIL = 420, 230
 """Characters of a text that rules look at: its beginning, and its end where a traceback names the error."""
 
 _QUOTED = form("texts", "quoted")
@@ -81,6 +81,9 @@ def _in_words(text: str, status: int | None) -> Finding | None:
     if foreign is not None:
         return foreign
     bare = unquoted(low)
+    last = numbers.of_strerror(low.rstrip().rpartition(": ")[2])
+    if last is not None:
+        return last
     found = phrase_in(bare)
     if found is not None and found.kind is K.QUOTA_EXHAUSTED and _PER_MINUTE.search(low):
         return found._replace(kind=K.RATE_LIMIT, reason="a quota of requests per second, minute or hour")

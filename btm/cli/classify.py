@@ -14,11 +14,13 @@ import orjson
 from rich.markup import escape
 
 from btm.classify import classify as classify_result
+from btm.classify import scoring
 from btm.classify.account import Account, account_of
 from btm.classify.rows import classify_row
-from btm.cli.options import JSON
+from btm.cli import classify_score, classify_taught
+from btm.cli.options import DEFAULT_DATABASE, JSON
 from btm.cli.output import console, counted, emit_json, fail, paragraph, table
-from btm.model import Outcome, ToolCall
+from btm.model import ErrorKind, Outcome, ToolCall
 from btm.support.open_files import read_whole
 from btm.support.untrusted import printable
 
@@ -40,21 +42,59 @@ class _InputLine:
 @click.option(
     "--explain", metavar="TEXT", help="Show how one text is judged: layers, rule, source, runner-up, signs."
 )
-@click.option("--tool", default="", help="The tool that the text of --explain came from.")
+@click.option(
+    "--teach", metavar="TEXT", help="Keep in the database what texts like this one are (with --kind)."
+)
+@click.option("--taught", is_flag=True, help="List what was taught, with its names.")
+@click.option("--forget", metavar="NAME", help="Undo what was taught under this name.")
+@click.option("--tool", default="", help="The tool that the text came from (--teach without it: any tool).")
+@click.option("--kind", default="", help="What the text of --teach is: a kind of failure, or ok.")
+@click.option("--db", default=DEFAULT_DATABASE, show_default=True, help="The database that is taught.")
+@click.option(
+    "--score", is_flag=True, help="Compare with the rows' labels: by library (their source), and how sure."
+)
 @JSON
-def classify(file: str | None, explain: str | None, tool: str, as_json: bool) -> None:
+def classify(
+    file: str | None,
+    explain: str | None,
+    teach: str | None,
+    taught: bool,
+    forget: str | None,
+    tool: str,
+    kind: str,
+    db: str,
+    score: bool,
+    as_json: bool,
+) -> None:
     """Name what went wrong in the outcomes of FILE (- for stdin).
 
     A line is a JSON row ({"tool", "effect", "called_at", "outcome"}) or a bare text that a tool returned. Rows that
-    cannot be read are named on stderr, and the others are classified all the same.
+    cannot be read are named on stderr, and the others are classified all the same. With --score rows have a "label"
+    (a kind, or "ok") and a "source".
     """
-    if (file is None) == (explain is None):
-        fail("give either a FILE of outcomes or --explain TEXT")
+    asked = [x is not None for x in (file, explain, teach, forget)] + [taught]
+    if sum(asked) != 1:
+        fail("give a FILE of outcomes, or one of --explain TEXT, --teach TEXT, --taught and --forget NAME")
+    if (teach is None) != (not kind):
+        fail("--teach TEXT and --kind KIND go together")
     if explain is not None:
         _explain(account_of(explain, ToolCall(tool)), as_json)
-        return
+    elif teach is not None:
+        classify_taught.teach(db, teach, tool, kind, as_json)
+    elif taught:
+        classify_taught.show(db, as_json)
+    elif forget is not None:
+        classify_taught.forget(db, forget)
+    else:
+        _name(file, score, as_json)
+
+
+def _name(file: str | None, score: bool, as_json: bool) -> None:
     assert file is not None  # noqa: S101 - the check above, for the type checker
     source = "<stdin>" if file == "-" else file
+    if score:
+        _score(source, file, as_json)
+        return
     found: list[tuple[str, Outcome]] = []
     for line in _lines(_read(file)):
         outcome, problem = _outcome(line)
@@ -69,6 +109,35 @@ def classify(file: str | None, explain: str | None, tool: str, as_json: bool) ->
         emit_json([_document(identity, outcome) for identity, outcome in found])
     else:
         _print(found)
+
+
+def _score(source: str, file: str, as_json: bool) -> None:
+    rows = []
+    for line in _lines(_read(file)):
+        problem = line.problem or _label_problem(line.row)
+        if problem or line.row is None:
+            sys.stderr.write(f"{source}:{line.number}: {problem}\n")
+        else:
+            rows.append(line.row)
+    if not rows:
+        fail(f"no labelled outcome in {source} can be read")
+    try:
+        whole, libraries = scoring.score(rows), scoring.by_library(rows)
+    except ValueError as problem:
+        fail(f"{source}: {problem}")
+    if as_json:
+        emit_json(classify_score.document(whole, libraries))
+    else:
+        classify_score.show(whole, libraries)
+
+
+def _label_problem(row: Mapping[str, Any] | None) -> str:
+    if row is None:
+        return "a bare text has no label"
+    label = row.get("label")
+    if label in {*ErrorKind, scoring.OK}:
+        return ""
+    return f"no kind of failure: {label!r}; expected ok or one of {', '.join(ErrorKind)}"
 
 
 def _explain(account: Account, as_json: bool) -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection, Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from btm.errors import RefusedCallError
@@ -34,6 +34,7 @@ from btm.runtime.drivers import NOT_MADE, ComesAgain, Handled, Invoke, Move, Rep
 from btm.runtime.executor import Acting, Answer
 from btm.runtime.ledger import Ledger
 from btm.runtime.notices import check_lines, check_text, down_lines, down_text
+from btm.runtime.suspicions import Suspicions
 from btm.support.failsafe import carefully, safely
 from btm.support.untrusted import tool_name
 
@@ -64,6 +65,7 @@ class Recovery:
     hooks: Hooks
     available: Collection[str] | None = None
     skills: Skills | None = None
+    suspicions: Suspicions = field(default_factory=Suspicions)
 
     # -- the agent's call -------------------------------------------------------------------------------------------
 
@@ -89,6 +91,7 @@ class Recovery:
         handled = Handled(call, learned.outcome, reply.result, reply.error, call.tool, trail=trail)
         if not self.mode.advises:
             return handled
+        self.suspicions.note(call, learned.outcome)
         if learned.outcome.ok:
             return (yield from self._answered(handled, learned.incident, forbidden))
         return handled if learned.incident is None else (yield from self._failed(handled, learned.incident))
@@ -288,7 +291,8 @@ class Recovery:
 
     def notices(self, conversation: str) -> list[str]:
         """Return what the model should know before its next turn, a line each."""
-        lines = down_lines(self.ledger, self.fallback_map, conversation, self.available)
+        lines = self.suspicions.lines(conversation)
+        lines += down_lines(self.ledger, self.fallback_map, conversation, self.available)
         if self.mode.acts:
             return lines
         return lines + check_lines(self._sources, conversation, self.available)

@@ -17,6 +17,7 @@ from btm.planning.planner import Settings
 from btm.planning.policy import Policies
 from btm.planning.skills import Skills
 from btm.runtime.breaker import Breaker
+from btm.runtime.naming import NamingModel
 from btm.runtime.options import Durability, MemoryOptions
 from btm.store import meta
 from btm.support.options import OptionChecks
@@ -52,6 +53,7 @@ def checked_options(
     hooks: Iterable[Hook] | None,
     breaker: Breaker | Literal["auto"] | None,
     skills: Skills | None,
+    name_unknown: NamingModel | None,
 ) -> MemoryOptions:
     """Return how a memory works. Raises TypeError or ValueError; the text names every option that is wrong."""
     checks = OptionChecks()
@@ -89,6 +91,12 @@ def checked_options(
         hooks=(log_actions,) if hooks is None else checks.functions("hooks", hooks),
         breaker=checks.instance("breaker", breaker, (Breaker, NoneType), '"auto", a Breaker or None'),
         skills=checks.instance("skills", skills, (Skills, NoneType), "a SkillBook or None"),
+        name_unknown=checks.instance(
+            "name_unknown",
+            name_unknown,
+            (NamingModel, NoneType),
+            "a chat model with with_structured_output or None",
+        ),
     )
     checks.at_least("budget_tokens", budget_tokens, 1)
     checks.raise_problems()

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from btm.classify import ErrorRule
 from btm.events import Hooks, IncidentClosed, IncidentOpened
 from btm.fallback import FallbackMap
 from btm.learning.posterior import BetaPosterior
@@ -23,7 +24,8 @@ from btm.runtime.done_writes import undone_outcome
 from btm.runtime.drivers import Reply
 from btm.runtime.evidence import BeliefFunction, Credit
 from btm.runtime.intents import Intents
-from btm.runtime.outcomes import outcome_of
+from btm.runtime.naming import Namer
+from btm.runtime.outcomes import error_rules, outcome_of
 from btm.runtime.result_schemas import ResultSchemas
 from btm.runtime.uncertain_writes import UncertainWrites
 from btm.store import CallEvent, Event, RecentCall, ShapeRow, Snapshot, WriteLog
@@ -51,7 +53,9 @@ class Ledger:
         learn_shapes: bool = False,
         breaker: Breaker | None = None,
     ) -> None:
-        self._map = fallback_map
+        self._taught = error_rules(snapshot.taught)
+        self._map = fallback_map.with_taught(self._taught)
+        self.namer: Namer | None = None
         self._clock = clock
         self._emit = emit
         self._hooks = hooks or Hooks()
@@ -100,11 +104,17 @@ class Ledger:
             self._begun += 1
             return conversation.tracker.begin(call, print_, now)._replace(order=self._begun)
 
+    def teach(self, tool: str, rule: ErrorRule) -> None:
+        """Judge the answers of ``tool`` by one more rule from now on, before those that were taught earlier."""
+        self._taught[tool] = (rule, *self._taught.get(tool, ()))
+
     def finish(self, ticket: Ticket, reply: Reply) -> Learned:
         """Take in what came of a call: name it, give credit, note values, hand it to the writer."""
         call, now = ticket.call, self._clock()
         shape = self._shapes.profile(call.tool) if self._shapes is not None else None
         outcome = outcome_of(call, reply.result, reply.error, self._map, now=now, shape=shape)
+        if self.namer is not None:
+            self.namer.consider(call, outcome, reply.result)
         if self._intents.concerns(call):
             self._intents.end(call, outcome)
         with self.conversations.lock:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self, TypeVar, cast, overload
 
+from btm.classify import ErrorRule
 from btm.events import ContextGiven, Hooks, MemoryEvent
 from btm.fallback import FallbackMap
 from btm.learning.matching import Ticket
@@ -23,10 +24,11 @@ from btm.runtime.call_handler import Recovery, pass_through
 from btm.runtime.drivers import AsyncInvoker, Handled, Invoker, Reply, Steps, adrive, drive
 from btm.runtime.evidence import BeliefFunction
 from btm.runtime.ledger import Ledger
+from btm.runtime.naming import Namer
 from btm.runtime.notices import down_tools
 from btm.runtime.options import Durability, MemoryHealth, MemoryOptions
 from btm.runtime.plain_functions import WrappedFunctions
-from btm.store import CallEvent, SharedCalls, Store, WriteLog
+from btm.store import CallEvent, SharedCalls, Store, TaughtRule, Teachable, WriteLog
 from btm.store.watch import Watch
 from btm.store.writer import WriteBehind
 from btm.support.call_ids import NO_TURN, Names, Turn
@@ -70,8 +72,9 @@ class MemoryCore:
         self._planner = Planner(policies, options.settings, options.explore, options.mode.acts)
         self._hooks = Hooks(options.hooks)
         self._writer = WriteBehind(store, self._retract, getattr(store, "journal", None))
+        snapshot = store.load(clock())
         self._ledger = Ledger(
-            store.load(clock()),
+            snapshot,
             fallback_map,
             clock=clock,
             emit=self._writer.put,
@@ -83,6 +86,10 @@ class MemoryCore:
             learn_shapes=options.learn_shapes,
             breaker=options.breaker if self.mode.advises else None,
         )
+        self._namer: Namer | None = None
+        if options.name_unknown is not None:
+            self._namer = Namer(options.name_unknown, self._learn_name, clock, snapshot.taught)
+            self._ledger.namer = self._namer
         self._watch: Watch | None = None
         if options.breaker is not None and self.mode.advises and isinstance(store, SharedCalls):
             self._watch = Watch(store, self._ledger.take_in_others, clock)
@@ -265,6 +272,8 @@ class MemoryCore:
         self._hooks.deliver()
         if self._watch is not None:
             self._watch.close()
+        if self._namer is not None:
+            self._namer.close()
         written = self._writer.close()
         safely(self._store.close)
         return written
@@ -288,6 +297,12 @@ class MemoryCore:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _learn_name(self, taught: TaughtRule) -> None:
+        """Keep what a model said of texts of a tool, and go by it from now on."""
+        self._ledger.teach(taught.tool, ErrorRule(taught.pattern, taught.kind))
+        if isinstance(self._store, Teachable):
+            self._store.teach(taught)
 
     def _retract(self, events: Iterable[CallEvent]) -> None:
         self._ledger.retract(events)

@@ -14,6 +14,7 @@ from btm.planning.context import DEFAULT_BUDGET, Detail, Format
 from btm.planning.planner import Settings
 from btm.planning.skills import Skills
 from btm.runtime.breaker import Breaker
+from btm.runtime.naming import NamingModel
 
 
 class Durability(ChoiceEnum):
@@ -59,5 +60,6 @@ class MemoryOptions:
     store_arguments: bool = False
     learn_shapes: bool = False
     hooks: tuple[Hook, ...] = (log_actions,)
+    name_unknown: NamingModel | None = None
     breaker: Breaker | None = field(default_factory=Breaker)
     skills: Skills | None = None

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 from btm.classify import ShapeProfile, classify
-from btm.classify.expectations import Expectations
+from btm.classify.expectations import ErrorRule, Expectations
 from btm.classify.expected import against
 from btm.fallback import FallbackMap
 from btm.fallback.values import plain
 from btm.model import Effect, ErrorKind, Outcome, ToolCall
+from btm.store import TaughtRule
 
 
 def _held_against(expectations: Expectations, result: Any, outcome: Outcome, now: float) -> Outcome:
@@ -23,6 +25,14 @@ def _held_against(expectations: Expectations, result: Any, outcome: Outcome, now
     if finding is None:
         return outcome
     return replace(outcome, kind=finding.kind, reason=finding.reason, rule=finding.rule)
+
+
+def error_rules(taught: Iterable[TaughtRule]) -> dict[str, tuple[ErrorRule, ...]]:
+    """Return rules that were taught by their tool, the latest first."""
+    found: dict[str, tuple[ErrorRule, ...]] = {}
+    for rule in taught:
+        found[rule.tool] = (ErrorRule(rule.pattern, rule.kind), *found.get(rule.tool, ()))
+    return found
 
 
 def outcome_of(

@@ -6,10 +6,11 @@ agent's thread hand over events without waiting for a disk.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, Self, runtime_checkable
 
 from btm.learning.posterior import Decay, Priors
 from btm.model import Attempt, Effect, ErrorKind, EvidenceKey, Incident, Outcome, ToolCall
@@ -109,6 +110,30 @@ class RecentCall(NamedTuple):
     began_at: float
 
 
+class TaughtRule(NamedTuple):
+    """What a person, or a model that was asked, said of a text. ``kind`` None: it is no error. ``tool`` "": any tool's.
+
+    ``name`` is what it is undone by, ``pattern`` a regular expression, ``example`` the redacted text it was made from,
+    ``source`` who said so, ``at`` when (epoch seconds).
+    """
+
+    name: str
+    tool: str
+    pattern: str
+    kind: ErrorKind | None
+    source: str
+    example: str
+    at: float
+
+    @classmethod
+    def of(
+        cls, tool: str, pattern: str, kind: ErrorKind | None, source: str, example: str, at: float
+    ) -> Self:
+        """Return a rule under its name: another one for the same texts of the same tool takes its place."""
+        name = hashlib.sha256(f"{tool}\0{pattern}".encode()).hexdigest()[:8]
+        return cls(name, tool, pattern, kind, source, example, at)
+
+
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """What a memory starts from, as of one moment.
@@ -127,6 +152,7 @@ class Snapshot:
     recent_calls: tuple[RecentCall, ...] = ()
     left_open: tuple[tuple[Incident, str], ...] = ()
     shapes: tuple[ShapeRow, ...] = ()
+    taught: tuple[TaughtRule, ...] = ()
 
     def scale(self, now: float) -> float:
         """What evidence is multiplied by when it is read at ``now``; a clock that is set back cannot inflate it."""
@@ -178,6 +204,14 @@ class SharedCalls(Protocol):
 
     def recent_calls(self, since: float, now: float) -> tuple[RecentCall, ...]:
         """Return the calls that ended after ``since`` (epoch seconds), oldest first, the latest 2,000 at most."""
+
+
+@runtime_checkable
+class Teachable(Protocol):
+    """A store that keeps rules which were taught."""
+
+    def teach(self, rule: TaughtRule) -> None:
+        """Keep a rule, in place of an earlier one for the same texts of the same tool."""
 
 
 class WriteLog(Protocol):

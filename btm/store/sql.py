@@ -26,12 +26,14 @@ from btm.store import (
     Reported,
     ShapeRow,
     Snapshot,
+    TaughtRule,
     additions,
     forgetting,
     hash_key,
     intents,
     meta,
     queries,
+    taught,
 )
 from btm.store import schema as t
 from btm.store.ahead import as_of
@@ -191,6 +193,7 @@ class SqlStore:
                 recent_calls=queries.recent_calls(connection, now - queries.RECENT_S, now + SKEW_S),
                 left_open=queries.left_open(connection, now - queries.LEFT_OPEN_S),
                 shapes=tuple(queries.shapes(connection)),
+                taught=taught.rules(stated),
             )
 
     @property
@@ -303,6 +306,16 @@ class SqlStore:
         """Forget what a tool's good results looked like."""
         with self._transaction() as connection:
             connection.execute(delete(t.shapes).where(t.shapes.c.tool == name(tool)))
+
+    def teach(self, rule: TaughtRule) -> None:
+        """Keep a rule for texts of a tool, in place of an earlier one for the same texts."""
+        with self._transaction() as connection:
+            taught.keep(connection, rule)
+
+    def forget_taught(self, name: str) -> bool:
+        """Undo a rule that was taught; return whether it was there."""
+        with self._transaction() as connection:
+            return taught.forget(connection, name)
 
     # -- late reports -------------------------------------------------------------------------------------------
 

@@ -28,7 +28,8 @@ def _with_stems(part: str, table: str) -> str:
     part = re.sub(r"^stems = .*\n", "", part, flags=re.M)
     if "pattern" not in entry or "cues" in entry or entry.get("where") == "tool":
         return part
-    stems = " ".join(sorted(rules.stems_of_pattern(entry["pattern"])))
+    parts = rules.alternatives(entry["pattern"]) if table != "carrier" else [entry["pattern"]]
+    stems = " | ".join(" ".join(sorted(rules.stems_of_pattern(part))) for part in parts)
     return re.sub(r"^pattern = ", f'stems = "{stems}"\npattern = ', part, count=1, flags=re.M)
 
 

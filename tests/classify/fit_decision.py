@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from btm.classify import carriers, deciding, rules, texts
+from btm.classify import carriers, deciding, plain, rules, texts
 from btm.classify.plain import _first_part, _subject
 from btm.model import ErrorKind, Family
 
@@ -29,7 +29,8 @@ FORM = [
     "two or three lines", "several sentences", "begins with a number", "foreign words", "foreign words of failure",
     "says only that it failed", "a state told by a read", "what a file holds",
     "its words stand in quotes",
-    "a command's error line",
+    "a command's error line", "a layer, and no kind", "its word is the tool's own", "a write that says so",
+    "a write that does not say so",
 ]  # fmt: skip
 
 
@@ -44,13 +45,22 @@ def examples(paths: list[str]) -> tuple[list[tuple[str, ...]], np.ndarray, list[
             label = row["label"]
             if label != "ok" and ErrorKind(label).family is Family.SILENT and label != "empty_result":
                 continue
-            if not value.strip() or value.lstrip()[:1] in "{[<" or not texts.is_suspicious(value):
+            if (
+                not value.strip()
+                or value.lstrip()[:1] in "{[<"
+                or not (
+                    texts.is_suspicious(value)
+                    or plain.is_silent_write(value, row["tool"], row.get("effect") == "write")
+                )
+            ):
                 continue
             head = value[:2000].strip()
             carried = carriers.strip(head)
             if carried is not None and carried.exit == 0:
                 continue
             found = texts.of_carried(_first_part(carried)) if carried else texts.of_words(_subject(head))
+            if carried is not None and plain._is_sure(carried, found, row["tool"], len(value)):
+                continue
             shown.append(
                 deciding.evidence(value, row["tool"], carried, found, writes=row.get("effect") == "write")
             )

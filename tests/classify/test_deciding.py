@@ -87,7 +87,7 @@ def test_a_failure_that_says_that_the_row_was_created_may_have_happened_as_text_
 
 
 def test_what_is_in_doubt_is_suspected_and_no_failure() -> None:
-    outcome = classify(ToolCall("get_state"), "Gates closed: maintenance until noon")
+    outcome = classify(ToolCall("get_state"), "Rates for Friday. The service was unavailable on Sunday.")
     assert outcome.ok
     assert outcome.suspected is ErrorKind.UNAVAILABLE
     assert outcome.rule.startswith("suspected:")

@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-import sys
-from itertools import pairwise
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from shared_data import shared
 
-sys.path.insert(0, str(Path(__file__).parent))
-from accuracy import measure, rows_of
-
 from btm.classify.rows import classify_row
+from btm.classify.scoring import score
 
 MOST_MISCALIBRATED = 0.05
+
+
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+
 
 OWN = rows_of(Path(__file__).with_name("outcomes.jsonl"))
 
 
 def test_the_shared_outcomes_are_named_as_labelled() -> None:
-    accuracy = measure(rows_of(shared("data/errors/visible.jsonl")))
+    accuracy = score(rows_of(shared("data/errors/visible.jsonl")))
     print(f"\n{accuracy}")
     assert accuracy.exact_share >= 0.95, accuracy
     assert accuracy.family_share >= 0.97, accuracy
 
 
 def test_no_shared_success_is_called_an_error() -> None:
-    assert measure(rows_of(shared("data/errors/visible.jsonl"))).false_errors == []
+    assert score(rows_of(shared("data/errors/visible.jsonl"))).false_errors == []
 
 
 def test_waits_are_read_from_headers_bodies_and_texts_and_only_where_they_are() -> None:
@@ -39,7 +42,7 @@ def test_waits_are_read_from_headers_bodies_and_texts_and_only_where_they_are() 
 
 
 def test_our_own_outcomes_are_many_and_of_every_kind() -> None:
-    accuracy = measure(OWN)
+    accuracy = score(OWN)
     print(f"\n{accuracy}")
     assert len(OWN) >= 150
     assert len(accuracy.rows) == 18
@@ -58,7 +61,7 @@ STRANGERS = rows_of(Path(__file__).with_name("strangers.jsonl"))
 
 def test_strangers_outcomes_are_named_and_their_successes_left_alone() -> None:
     """Texts of 80 libraries, programs and services, provoked or from memory; each was labelled before it was run."""
-    accuracy = measure(STRANGERS)
+    accuracy = score(STRANGERS)
     print(f"\n{accuracy}")
     assert accuracy.exact_share >= 0.9, accuracy
     assert accuracy.family_share >= 0.92, accuracy
@@ -66,17 +69,7 @@ def test_strangers_outcomes_are_named_and_their_successes_left_alone() -> None:
 
 
 def test_confidence_is_what_share_is_right() -> None:
-    rows = [*OWN, *STRANGERS]
-    said = [(classify_row(row), row["label"]) for row in rows]
-    error, lines = 0.0, []
-    for low, high in pairwise((0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 1.01)):
-        inside = [
-            (o.confidence, (o.kind or "ok") == label) for o, label in said if low <= o.confidence < high
-        ]
-        if inside:
-            mean = sum(c for c, _ in inside) / len(inside)
-            right = sum(r for _, r in inside) / len(inside)
-            error += abs(mean - right) * len(inside) / len(said)
-            lines.append(f"said {mean:.2f}, was {right:.2f} of {len(inside)}")
-    print("\n" + "\n".join(lines) + f"\nexpected calibration error {error:.3f}")
-    assert error <= MOST_MISCALIBRATED, lines
+    found = score([*OWN, *STRANGERS])
+    lines = [f"said {said:.2f}, was {right:.2f} of {n}" for said, right, n in found.reliability()]
+    print("\n" + "\n".join(lines) + f"\nexpected calibration error {found.calibration_error:.3f}")
+    assert found.calibration_error <= MOST_MISCALIBRATED, lines

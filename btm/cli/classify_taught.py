@@ -1,0 +1,103 @@
+"""``btm classify --teach``, ``--taught`` and ``--forget``: what people say of texts, kept in the database."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from typing import Any
+
+from rich.markup import escape
+
+from btm.classify.taught import pattern_of
+from btm.cli.database import open_existing
+from btm.cli.output import console, emit_json, fail, paragraph, table
+from btm.errors import nearest
+from btm.model import ErrorKind
+from btm.store import TaughtRule
+from btm.support import untrusted
+
+NO_ERROR = "ok"
+KINDS = (NO_ERROR, *map(str, ErrorKind))
+
+
+def teach(where: str, text: str, tool: str, kind: str, as_json: bool) -> None:
+    """Keep that texts like ``text`` from ``tool`` ("": from any) are failures of ``kind``, or none (``ok``)."""
+    if kind not in KINDS:
+        near = nearest(kind, KINDS)
+        hint = f" Did you mean {near!r}?" if near else ""
+        fail(f"--kind: {kind!r} is no kind; there are {', '.join(KINDS)}.{hint}")
+    try:
+        pattern = pattern_of(text)
+    except ValueError as problem:
+        fail(f"--teach: {problem}")
+    known = None if kind == NO_ERROR else ErrorKind(kind)
+    rule = TaughtRule.of(tool, pattern, known, "a person", untrusted.redact(text, 200), time.time())
+    store = open_existing(where, read_only=False)
+    try:
+        store.teach(rule)
+    except ValueError as problem:
+        fail(f"--teach: {problem}")
+    finally:
+        store.close()
+    if as_json:
+        emit_json(_document(rule))
+        return
+    out = console()
+    paragraph(
+        out,
+        f"{rule.name}: texts like this one of {tool or 'any tool'} are {_said(rule)} from the next start on",
+    )
+    paragraph(out, f"undo it with btm classify --forget {rule.name} --db {where}")
+
+
+def show(where: str, as_json: bool) -> None:
+    """Print what was taught, the oldest first."""
+    store = open_existing(where)
+    try:
+        rules = store.load(time.time()).taught
+    finally:
+        store.close()
+    if as_json:
+        emit_json([_document(rule) for rule in rules])
+        return
+    out = console()
+    if not rules:
+        paragraph(out, "nothing was taught")
+        return
+    made = table("name", "tool", "kind", "by", "when", "example")
+    for rule in rules:
+        when = datetime.fromtimestamp(rule.at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+        cells = (rule.name, rule.tool or "any", rule.kind or NO_ERROR, rule.source, when, rule.example[:80])
+        made.add_row(*(escape(untrusted.printable(str(cell))) for cell in cells))
+    out.print(made)
+
+
+def forget(where: str, name: str) -> None:
+    """Undo one rule by its name."""
+    store = open_existing(where, read_only=False)
+    try:
+        found = store.forget_taught(name)
+        names = [rule.name for rule in store.load(time.time()).taught]
+    finally:
+        store.close()
+    if not found:
+        near = nearest(name, names)
+        hint = f"; did you mean {near!r}?" if near else "; btm classify --taught lists what was taught"
+        fail(f"--forget: nothing was taught under {name!r}{hint}")
+    paragraph(console(), f"{name} is undone")
+
+
+def _said(rule: TaughtRule) -> str:
+    return "no errors" if rule.kind is None else rule.kind.replace("_", " ")
+
+
+def _document(rule: TaughtRule) -> dict[str, Any]:
+    return {
+        "name": rule.name,
+        "tool": rule.tool,
+        "kind": rule.kind,
+        "source": rule.source,
+        "at": rule.at,
+        "pattern": rule.pattern,
+        "example": untrusted.printable(rule.example),
+    }

@@ -1,0 +1,110 @@
+"""A model (simulated) is asked what an odd text means: once, off the agent's path, and can be undone."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from btm import ToolMemory
+from btm.model import ErrorKind, ToolCall
+
+ODD = {"status": "error", "message": "flux 12 gone sideways at gate 7, sorry about that"}
+
+
+class SimulatedModel:
+    """Answers like a chat model with structured output, and remembers what it was asked."""
+
+    model_name = "simulated-1"
+
+    def __init__(self, answer: object) -> None:
+        self.answer, self.asked, self.threads = answer, list[str](), set[str]()
+
+    def with_structured_output(self, schema: Mapping[str, Any]) -> SimulatedModel:
+        assert "timeout" in schema["properties"]["kind"]["enum"]
+        return self
+
+    def invoke(self, text: str) -> object:
+        self.asked.append(text)
+        self.threads.add(threading.current_thread().name)
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+def odd(n: int) -> dict[str, str]:
+    return {**ODD, "message": ODD["message"].replace("12", str(n))}
+
+
+def call(memory: ToolMemory, n: int, answer: object | None = None) -> ErrorKind | None:
+    made = memory.call(ToolCall("gate", call_id=str(n)), lambda *_: answer or odd(n))
+    return made.outcome.kind
+
+
+def settle(memory: ToolMemory) -> None:
+    assert memory._namer is not None
+    memory._namer.settle()
+
+
+def test_an_unknown_text_is_named_once_and_the_next_one_like_it_has_its_kind(tmp_path: Path) -> None:
+    model = SimulatedModel({"kind": "unavailable"})
+    where = tmp_path / "btm.db"
+    with ToolMemory.open(where, mode="observe", name_unknown=model) as memory:
+        assert call(memory, 1) is ErrorKind.UNKNOWN
+        settle(memory)
+        assert call(memory, 2) is ErrorKind.UNAVAILABLE
+        settle(memory)
+    assert len(model.asked) == 1
+    assert model.threads == {"btm-namer"}
+    # In a process without a model, too, and with its source.
+    with ToolMemory.open(where, mode="observe") as memory:
+        assert call(memory, 3) is ErrorKind.UNAVAILABLE
+        (rule,) = memory._store.load(0.0).taught
+    assert (rule.source, rule.kind) == ("model simulated-1", ErrorKind.UNAVAILABLE)
+
+
+def test_a_suspected_text_that_the_model_calls_a_result_is_no_longer_suspected() -> None:
+    text = "Rates for Friday. The service was unavailable on Sunday."
+    with ToolMemory.open(None, mode="advise", name_unknown=SimulatedModel({"kind": "ok"})) as memory:
+        memory.call(ToolCall("gate", conversation="c", call_id="1"), lambda *_: text)
+        assert memory.notices("c") != []
+        settle(memory)
+        memory.call(ToolCall("gate", conversation="c", call_id="2"), lambda *_: text)
+        assert memory.notices("c") == []
+
+
+@pytest.mark.parametrize(
+    "answer", [{"kind": "cannot tell"}, {"kind": "nonsense"}, {}, None, RuntimeError("down")]
+)
+def test_a_model_that_cannot_tell_or_fails_changes_nothing(answer: object) -> None:
+    model = SimulatedModel(answer)
+    with ToolMemory.open(None, mode="observe", name_unknown=model) as memory:
+        for n in (1, 2):
+            assert call(memory, n) is ErrorKind.UNKNOWN
+            settle(memory)
+    assert len(model.asked) == 1
+
+
+def test_what_is_named_or_fine_is_not_asked_about_and_secrets_are_not_sent() -> None:
+    model = SimulatedModel({"kind": "timeout"})
+    with ToolMemory.open(None, mode="observe", name_unknown=model) as memory:
+        call(memory, 1, {"error": "rate limit exceeded"})
+        call(memory, 2, {"order": 12})
+        settle(memory)
+        assert model.asked == []
+        call(
+            memory,
+            3,
+            {"status": "error", "message": "flux went sideways for token sk-proj-abcdefghijklmnop1234567890"},
+        )
+        settle(memory)
+    assert len(model.asked) == 1
+    assert "abcdefghijklmnop1234567890" not in model.asked[0]
+
+
+def test_what_is_no_model_is_refused_by_name() -> None:
+    with pytest.raises(TypeError, match="name_unknown"):
+        ToolMemory.open(None, name_unknown="gpt")  # type: ignore[arg-type]

@@ -1,0 +1,49 @@
+"""A success that may be an error text: a hint for the next turn, never an act, never evidence of a failure."""
+
+from __future__ import annotations
+
+import pytest
+
+from btm import ToolMemory
+from btm.classify import classify
+from btm.model import ToolCall
+
+DOUBTFUL = "Rates for Friday. The service was unavailable on Sunday."
+
+
+def test_the_text_is_suspected_and_a_success() -> None:
+    outcome = classify(ToolCall("get_rates"), DOUBTFUL)
+    assert outcome.ok
+    assert outcome.suspected is not None
+
+
+@pytest.mark.parametrize("mode", ["advise", "guard", "act"])
+def test_the_model_is_told_before_its_next_turn_and_nothing_else_happens(mode: str) -> None:
+    made = []
+
+    def invoke(*_: object) -> str:
+        made.append(1)
+        return DOUBTFUL
+
+    with ToolMemory.open(None, mode=mode) as memory:
+        handled = memory.call(ToolCall("get_rates", conversation="c", call_id="1"), invoke)
+        assert handled.result == DOUBTFUL
+        assert handled.context is None
+        assert len(made) == 1
+        assert any("may be an error" in line for line in memory.notices("c"))
+        assert memory.notices("another") == []
+        again = memory.call(ToolCall("get_rates", conversation="c", call_id="2"), invoke)
+        assert not again.refused  # no incident stands in the way of the same call
+
+
+def test_the_next_good_answer_ends_the_suspicion() -> None:
+    with ToolMemory.open(None, mode="advise") as memory:
+        memory.call(ToolCall("get_rates", conversation="c", call_id="1"), lambda *_: DOUBTFUL)
+        memory.call(ToolCall("get_rates", conversation="c", call_id="2"), lambda *_: {"EUR": 1.08})
+        assert memory.notices("c") == []
+
+
+def test_observing_says_nothing() -> None:
+    with ToolMemory.open(None, mode="observe") as memory:
+        memory.call(ToolCall("get_rates", conversation="c", call_id="1"), lambda *_: DOUBTFUL)
+        assert memory.notices("c") == []
