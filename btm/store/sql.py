@@ -110,6 +110,11 @@ class SqlStore:
         return None if self._database.in_memory else journal_of_server(self.where)
 
     @property
+    def hash_key(self) -> bytes:
+        """The secret under which arguments are named."""
+        return self._key or b""
+
+    @property
     def key_warning(self) -> str:
         """Why calls that were made before are not known again: empty where they are."""
         if not self._key_warning:
@@ -187,7 +192,7 @@ class SqlStore:
             return Snapshot(
                 decay=decay,
                 priors=meta.priors_of(stated),
-                hash_key=self._key or b"",
+                hash_key=self.hash_key,
                 evidence=tuple(rows),
                 latest_at=latest_at,
                 recent_calls=queries.recent_calls(connection, now - queries.RECENT_S, now + SKEW_S),
