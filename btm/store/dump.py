@@ -30,7 +30,7 @@ def lines(store: SqlStore, *, with_key: bool = False) -> Iterator[bytes]:
             "stated": {key: stated[key] for key in _STATED if key in stated},
         }
         if with_key:
-            head["hash_key"] = store.hash_key.hex()
+            head["hash_key"] = store.secret.hex()
         yield _line(head)
         for name, table in _TABLES.items():
             columns = [column.name for column in table.columns]

@@ -110,7 +110,7 @@ class SqlStore:
         return None if self._database.in_memory else journal_of_server(self.where)
 
     @property
-    def hash_key(self) -> bytes:
+    def secret(self) -> bytes:
         """The secret under which arguments are named."""
         return self._key or b""
 
@@ -192,7 +192,7 @@ class SqlStore:
             return Snapshot(
                 decay=decay,
                 priors=meta.priors_of(stated),
-                hash_key=self.hash_key,
+                hash_key=self.secret,
                 evidence=tuple(rows),
                 latest_at=latest_at,
                 recent_calls=queries.recent_calls(connection, now - queries.RECENT_S, now + SKEW_S),

@@ -60,7 +60,7 @@ def test_a_database_goes_from_a_file_to_a_server_and_back(url: str, tmp_path: Pa
     read_into(str(tmp_path / "b.db"), lines(server, with_key=True))
     again = SqlStore(tmp_path / "b.db")
     assert stored(source) == stored(server) == stored(again)
-    assert len({s.hash_key for s in (source, server, again)}) == 1
+    assert len({s.secret for s in (source, server, again)}) == 1
     for store in (source, server, again):
         store.close()
 
