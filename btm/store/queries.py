@@ -118,6 +118,32 @@ def log(connection: Connection, table: str) -> list[dict[str, Any]]:
     return [dict(row._mapping) for row in rows]
 
 
+def failures(connection: Connection, until: float) -> list[tuple[str, str, str, str]]:
+    """Return the failures before a moment as tool, kind, rule and detail, each once."""
+    c = t.calls.c
+    found = select(c.tool, c.kind, c.rule, c.detail).where(c.kind.is_not(None), c.ended_at < until).distinct()
+    return [(row.tool, row.kind, row.rule, row.detail) for row in connection.execute(found)]
+
+
+def incidents(connection: Connection, since: float) -> list[dict[str, Any]]:
+    """Return the incidents that opened or ended after a moment, with what their calls failed with, oldest first."""
+    i, c = t.incidents.c, t.calls.c
+    columns = (
+        i.incident_id,
+        i.conversation,
+        i.tool,
+        i.kind,
+        i.state,
+        i.opened_at,
+        i.closed_at,
+        c.rule,
+        c.detail,
+    )
+    of_call = and_(i.conversation == c.conversation, i.call_id == c.call_id)
+    found = select(*columns).where(of_call, or_(i.opened_at >= since, i.closed_at >= since))
+    return [dict(row._mapping) for row in connection.execute(found.order_by(i.opened_at))]
+
+
 def halves(connection: Connection, keys: Collection[EvidenceKey] | None = None) -> list[Halves]:
     """Return what keys' attempts came to, the earlier half in time and the later; None: of every key there is."""
     if keys is None:

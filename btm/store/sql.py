@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -221,6 +222,16 @@ class SqlStore:
         """Return the rows of ``calls``, ``attempts`` or ``incidents``, oldest first."""
         with self._reading() as connection:
             return queries.log(connection, table)
+
+    def failures(self, until: float = math.inf) -> list[tuple[str, str, str, str]]:
+        """Return the failures before ``until`` (epoch seconds) as tool, kind, rule and detail, each once."""
+        with self._reading() as connection:
+            return queries.failures(connection, until)
+
+    def incidents(self, since: float) -> list[dict[str, Any]]:
+        """Return the incidents that opened or ended after ``since`` (epoch seconds), with their errors, oldest first."""
+        with self._reading() as connection:
+            return queries.incidents(connection, since)
 
     def halves(self, keys: Collection[EvidenceKey] | None = None) -> Iterator[Halves]:
         """Iterate over what keys' attempts came to: those of the earlier half in time, those of the later.

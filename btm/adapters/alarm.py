@@ -1,0 +1,97 @@
+"""An alarm for what never went wrong before: ``ToolMemory.open("btm.db", hooks=[NoveltyAlarm("btm.db")])``."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from btm.errors import StoreError
+from btm.events import IncidentOpened
+from btm.store.sql import SqlStore
+from btm.support.signatures import FailureSignature, signature
+
+_log = logging.getLogger("btm")
+
+AN_HOUR = 20
+"""Alarms an hour, at most: an outage does not call a thousand times. Those left out are counted in the next one."""
+
+_HOUR_S = 3_600.0
+_MOST_KNOWN = 50_000
+
+
+class NoveltyAlarm:
+    """A hook that tells each failure of a tool whose signature was never seen before, once.
+
+    ``database`` is what was seen until now; ``tell`` gets the signature and how many alarms were left out before it
+    (default: a WARNING on the logger ``btm``). Thread-safe.
+    """
+
+    def __init__(
+        self,
+        database: str | Path | None = None,
+        *,
+        tell: Callable[[FailureSignature, int], None] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._tell = tell or _warn
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._known: OrderedDict[str, None] = OrderedDict()
+        self._told: deque[float] = deque()
+        self._left_out = 0
+        if database is not None and ("://" in str(database) or Path(database).exists()):
+            self._learn(database)
+
+    def _learn(self, database: str | Path) -> None:
+        try:
+            store = SqlStore(database, read_only=True)
+        except StoreError as error:
+            _log.warning("what failed before is not known, and may be told as new: %s", error)
+            return
+        try:
+            self.know(signature(*row) for row in store.failures())
+        finally:
+            store.close()
+
+    def know(self, signatures: Iterable[FailureSignature]) -> None:
+        """Take in what is not new."""
+        with self._lock:
+            for found in signatures:
+                self._note(found)
+
+    def _note(self, found: FailureSignature) -> bool:
+        """Note a signature; return whether it is new."""
+        new = found.digest not in self._known
+        self._known[found.digest] = None
+        self._known.move_to_end(found.digest)
+        if len(self._known) > _MOST_KNOWN:
+            self._known.popitem(last=False)
+        return new
+
+    def __call__(self, event: object) -> None:
+        """Take an event."""
+        if not isinstance(event, IncidentOpened):
+            return
+        incident = event.incident
+        found = signature(incident.tool, incident.kind, incident.outcome.rule, incident.outcome.detail)
+        with self._lock:
+            if not self._note(found):
+                return
+            now = self._clock()
+            while self._told and now - self._told[0] >= _HOUR_S:
+                self._told.popleft()
+            if len(self._told) >= AN_HOUR:
+                self._left_out += 1
+                return
+            self._told.append(now)
+            left_out, self._left_out = self._left_out, 0
+        self._tell(found, left_out)
+
+
+def _warn(found: FailureSignature, left_out: int) -> None:
+    more = f" (and {left_out} more kinds since the last one)" if left_out else ""
+    _log.warning("%s failed as %s in a way never seen: %s%s", found.tool, found.kind, found.template, more)
