@@ -73,11 +73,8 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "merge": ("btm.cli.merge", "merge", "Add the evidence of databases to one another."),
     "db": ("btm.cli.db", "db_group", "Look after a database: check, back up, forget, compact."),
     "doctor": ("btm.cli.doctor", "doctor", "Say what is wrong with an installation, and how to mend it."),
-<<<<<<< HEAD
     "policy": ("btm.cli.policy", "policy_group", "Check policies."),
-=======
     "watch": ("btm.cli.watch", "watch", "Show incidents as they happen, and what never failed so before."),
->>>>>>> a79f873 (btm watch, and an alarm for failures of a signature never seen before)
     "map": ("btm.cli.map", "map_group", "Write, check and draw fallback maps."),
     "hook": ("btm.cli.hook", "hook_group", "Answer the hooks of coding agents."),
     "mcp": ("btm.cli.mcp", "mcp_group", "Put btm in front of an MCP server."),
