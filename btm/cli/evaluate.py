@@ -73,7 +73,8 @@ _SCENARIOS_HELP = (
     "--profile",
     default="uniform",
     show_default=True,
-    help="uniform, or heterogeneous: tools differ in how they heal, how reliable they are and what they cost.",
+    help="uniform; heterogeneous: tools differ in how they heal, how reliable they are and what they cost; or outage: "
+    "a service is down for half of the episodes.",
 )
 @click.option(
     "--worlds",
@@ -137,6 +138,7 @@ def evaluate(as_json: bool, list_arms: bool, grid: bool, picture: str | None, **
       btm eval
       btm eval --domain tau2:retail --scenario switch_needed --arms bare,btm
       btm eval --profile heterogeneous --arms btm,btm:priors-only --best-fixed
+      btm eval --profile outage --arms bare,btm:no-breaker,btm
       btm eval --grid --worlds 12 --picture grid.svg
     """  # noqa: D301 - click reads the backslashes
     from btm.cli.evaluation_text import arms_table, show_evaluation  # noqa: PLC0415 - only this command needs it

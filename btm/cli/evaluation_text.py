@@ -14,8 +14,9 @@ from btm.lab.arms import ARMS
 from btm.lab.demo import Demo
 from btm.lab.metrics import ALL, Paired, Result
 from btm.lab.net import Net, net_of
+from btm.lab.outage import OutageRow, outage_of
 from btm.lab.report import against_best, command_line, comparisons, summary
-from btm.lab.request import HETEROGENEOUS, Evaluation
+from btm.lab.request import HETEROGENEOUS, OUTAGE, UNIFORM, Evaluation
 from btm.lab.scenarios import Scenario
 from btm.lab.story import Story, StoryLine, lines
 from btm.learning.posterior import BetaPosterior
@@ -30,6 +31,7 @@ _SHORT = {
     Scenario.IMPOSSIBLE: "impossible",
     Scenario.MIXED: "mixed",
     Scenario.NOISY: "noisy",
+    Scenario.OUTAGE: "outage",
 }
 _WIDTHS = {
     "arm": 14,
@@ -64,7 +66,7 @@ def show_evaluation(evaluation: Evaluation) -> None:
     rows = [row for row in summary(evaluation) if row.fault_kind is None]
     for number, (scenario, group) in enumerate(groupby(rows, key=lambda row: row.scenario)):
         here = list(group)
-        what = "episodes" if request.profile == HETEROGENEOUS else "tasks"
+        what = "tasks" if request.profile == UNIFORM else "episodes"
         _heading(f"{scenario}: {here[0].episodes} {what}" if scenario != ALL else "all of these together")
         console().print(_results(here, header=number == 0))
     first = request.arms[0]
@@ -75,6 +77,9 @@ def show_evaluation(evaluation: Evaluation) -> None:
     if Scenario.NOISY in request.scenarios:
         _heading(f"gained and lost against {first}, by kind of fault on a task's path")
         console().print(_net(net_of(evaluation.episodes, Scenario.NOISY)))
+    if request.profile == OUTAGE:
+        _heading("while the service was down")
+        console().print(_outage(outage_of(evaluation.episodes)))
     for row in against_best(evaluation) if request.best_fixed else ():
         _heading(f"against the best fixed order in hindsight, {row.scenario}: {row.b.removeprefix('order:')}")
         _say(
@@ -128,6 +133,20 @@ def _net(rows: Iterable[Net]) -> Table:
         fault = row.fault_kind or "any"
         made.add_row(row.arm if row.arm != last else "", fault, *map(str, counts), f"{row.net:+d}")
         last = row.arm
+    return made
+
+
+def _outage(rows: Iterable[OutageRow]) -> Table:
+    numeric = ("solved", "calls", "of what was down", "waited for nothing")
+    made = table("arm", *numeric, numeric=numeric)
+    for row in rows:
+        made.add_row(
+            row.arm,
+            f"{row.solved} of {row.episodes}",
+            str(row.calls),
+            str(row.dead_calls),
+            f"{row.waited_s:.0f} s",
+        )
     return made
 
 

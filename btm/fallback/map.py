@@ -218,6 +218,17 @@ class FallbackMap:
         compiled = self._compiled.get(call.tool)
         return compiled.verify.fill(names_of(call, known)) if compiled and compiled.verify else None
 
+    def look_after(self, call: ToolCall, known: Mapping[str, Any]) -> Step | None:
+        """Return the read that is made after every success of this call's tool, where the map asks for that."""
+        entry = self.tools.get(call.tool)
+        wanted = entry is not None and entry.verify is not None and entry.verify.always
+        return self.verifier(call, known) if wanted else None
+
+    def can_tell(self, tool: str) -> bool:
+        """Whether the map says how to see from the verifier's result that a call of this tool happened."""
+        entry = self.tools.get(tool)
+        return entry is not None and entry.verify is not None and entry.verify.done_when is not None
+
     def done(self, call: ToolCall, result: Any) -> bool | None:
         """Say from the verifier's result whether the call happened; None when it cannot be told."""
         entry = self.tools.get(call.tool)

@@ -117,6 +117,9 @@ class Verify(_Strict):
         default=None,
         description="An expression over `call` and the reader's `result` that gives what the write would have answered.",
     )
+    always: bool = Field(
+        default=False, description="Look after every success too: the tool may say yes and do nothing."
+    )
 
 
 class CrossCheck(_Strict):

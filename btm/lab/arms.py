@@ -119,6 +119,7 @@ BTM_ARMS: Mapping[str, str] = {
     "btm:advise": "btm tells the agent what to do next",
     "btm:guard": "btm advises, and refuses calls that an enforced policy forbids",
     "btm:act": "the same as btm",
+    "btm:no-breaker": "btm in act mode without circuit breakers: it waits for what is down in every conversation",
     "btm:priors-only": "btm in act mode, nothing learned: it decides by what it is shipped with",
     "btm:rules-only": "the same as btm:priors-only",
     "btm:flat": "btm in act mode, each number learned for itself from Beta(1, 1)",

@@ -49,6 +49,7 @@ def run_episode(arm: Arm, setup: Setup, stage: Stage, start: float, clean: float
     finally:
         arm.done(desk)
     injector = desk.injector
+    good_s = sum(made.took_s for made in injector.calls if made.fault is None)
     return Episode(
         arm=arm.name,
         scenario=setup.scenario,
@@ -63,6 +64,8 @@ def run_episode(arm: Arm, setup: Setup, stage: Stage, start: float, clean: float
         cost=desk.cost,
         exhausted=run is None,
         world=stage.world.seed if stage.world is not None else 0,
+        waited_s=round(desk.clock.elapsed - good_s, 6),
+        faults_met=sum(made.fault is not None for made in injector.calls),
     )
 
 

@@ -20,6 +20,7 @@ from btm.memory import ToolMemory
 from btm.model import BeliefModel, EvidenceKey, Mode, ToolCall
 from btm.planning.policy import Policies
 from btm.planning.skills import Skills
+from btm.runtime.breaker import Breaker
 from btm.runtime.drivers import Handled
 from btm.runtime.evidence import BeliefFunction
 from btm.runtime.options import MemoryOptions
@@ -101,6 +102,7 @@ class MemoryArm:
                 sleep=self._sleep,
                 rng=random.Random(self._seed),  # noqa: S311 - spreads simulated waits
                 skills=self.skills,
+                breaker=None if self.name == "btm:no-breaker" else Breaker(),
             ),
             believe=self._believe,
         )

@@ -25,6 +25,7 @@ class Episode:
     really happened more often than asked for. ``escalated`` says that the task was handed to a human although
     its script does not ask for that. ``elapsed_s`` is simulated time, ``cost`` what the calls cost (1 each unless
     a profile says otherwise), ``exhausted`` that a step budget ended it, ``world`` the seed of the tools' characters.
+    ``faults_met`` counts the calls that a fault struck; ``waited_s`` is what of the time went by in those and between calls.
     """
 
     arm: str
@@ -40,6 +41,8 @@ class Episode:
     cost: float = 0.0
     exhausted: bool = False
     world: int = 0
+    faults_met: int = 0
+    waited_s: float = 0.0
 
     @property
     def dropped(self) -> bool:

@@ -9,7 +9,8 @@ from typing import Any
 from btm.lab.faults.settings import EQUAL_WEIGHTS, FaultSettings
 from btm.lab.metrics import Paired, Result, best_fixed, compare, paired, results
 from btm.lab.net import net_of
-from btm.lab.request import UNIFORM, Evaluation, Request, default_scenarios
+from btm.lab.outage import outage_of
+from btm.lab.request import HETEROGENEOUS, OUTAGE, UNIFORM, Evaluation, Request, default_scenarios
 from btm.lab.scenarios import Scenario
 from btm.lab.world import ALLOWANCE
 
@@ -35,6 +36,8 @@ def document(evaluation: Evaluation, command: str | None = None) -> dict[str, An
         found["seeds"] = list(request.seeds)
     if Scenario.NOISY in request.scenarios:
         found["net"] = [asdict(row) for row in net_of(evaluation.episodes, Scenario.NOISY)]
+    if request.profile == OUTAGE:
+        found["outage"] = [asdict(row) for row in outage_of(evaluation.episodes)]
     if request.best_fixed:
         found["best_fixed"] = [_rounded(asdict(row)) for row in against_best(evaluation)]
     return found
@@ -90,13 +93,7 @@ def command_line(request: Request) -> str:
         words += ["--budget", str(faults.budget)]
     if request.best_fixed:
         words += ["--best-fixed"]
-    if request.profile != UNIFORM:
-        words += ["--profile", request.profile]
-        words += ["--worlds", str(request.worlds), "--passes", str(request.passes)]
-        if request.contrast != 1.0:
-            words += ["--contrast", f"{request.contrast:g}"]
-        if request.allowance != ALLOWANCE:
-            words += ["--allowance", "{:g}-{:g}".format(*request.allowance)]
+    words += _profile_words(request)
     if isinstance(request.tasks, int):
         words += ["--tasks", str(request.tasks)]
     elif request.tasks is not None:
@@ -104,3 +101,14 @@ def command_line(request: Request) -> str:
     if request.database is not None:
         words += ["--db", request.database]
     return shlex.join(words)
+
+
+def _profile_words(request: Request) -> list[str]:
+    words = ["--profile", request.profile] if request.profile != UNIFORM else []
+    if request.profile == HETEROGENEOUS:
+        words += ["--worlds", str(request.worlds), "--passes", str(request.passes)]
+        if request.contrast != 1.0:
+            words += ["--contrast", f"{request.contrast:g}"]
+        if request.allowance != ALLOWANCE:
+            words += ["--allowance", "{:g}-{:g}".format(*request.allowance)]
+    return words

@@ -10,19 +10,22 @@ from btm.lab.metrics import Episode
 from btm.lab.scenarios import TROUBLED, Scenario
 from btm.lab.world import ALLOWANCE
 
-UNIFORM, HETEROGENEOUS = "uniform", "heterogeneous"
+UNIFORM, HETEROGENEOUS, OUTAGE = "uniform", "heterogeneous", "outage"
 
 PROFILES: Mapping[str, str] = {
     UNIFORM: "every failing call heals within the same number of repeats; btm learns as it goes",
     HETEROGENEOUS: "each tool has its own healing chances, reliability and cost, each task a step budget; "
     "btm learns on one half of the tasks and is measured, frozen, on the other",
+    OUTAGE: "for half of a run of episodes a service is down for everyone",
 }
 """How tools differ, each with what it is."""
 
 
 def default_scenarios(profile: str) -> tuple[Scenario, ...]:
     """Return the scenarios that a profile is made for."""
-    return (Scenario.MIXED,) if profile == HETEROGENEOUS else TROUBLED
+    return {HETEROGENEOUS: (Scenario.MIXED,), OUTAGE: (Scenario.CLEAN, Scenario.OUTAGE)}.get(
+        profile, TROUBLED
+    )
 
 
 Progress = Callable[[int, int], None]

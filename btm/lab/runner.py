@@ -12,7 +12,7 @@ from btm.lab.environment import Environment, Task, load_environment
 from btm.lab.episodes import APART_S, run_episode
 from btm.lab.faults.clock import START
 from btm.lab.metrics import Episode
-from btm.lab.request import HETEROGENEOUS, PROFILES, Evaluation, Progress, Request
+from btm.lab.request import HETEROGENEOUS, OUTAGE, PROFILES, Evaluation, Progress, Request
 from btm.lab.scenarios import Scenario, Setup, Stage
 
 __all__ = ["APART_S", "PROFILES", "Evaluation", "Progress", "Request", "choose_tasks", "evaluate", "make_arm"]
@@ -47,6 +47,18 @@ def evaluate(
 
         made = evaluate_held_out(
             replace(request, arms=arms), environment, tasks, progress=progress, look=look
+        )
+        return replace(made, request=request)
+    if request.profile == OUTAGE:
+        from btm.lab.outage import evaluate_outage  # noqa: PLC0415 - as above
+
+        made = evaluate_outage(
+            replace(request, arms=arms),
+            environment,
+            tasks,
+            lambda name, fallback_map: make_arm(name, request, fallback_map),
+            progress=progress,
+            look=look,
         )
         return replace(made, request=request)
     fallback_map = FallbackMap.load(environment.fallback_map)

@@ -1,16 +1,18 @@
 """The scenarios, and what each of them promises.
 
 * ``clean``: nothing fails.
-* ``retry_works``: calls fail in ways that pass (timeouts, rate limits, server errors, garbled answers), at most
-  ``max_consecutive`` times in a row; at least one call that the task hangs on does. A write may have happened.
+* ``retry_works``: calls fail in ways that pass (timeouts, rate limits, server errors, garbled answers; other kinds where
+  they are asked for), at most ``max_consecutive`` times in a row; at least one call that the task hangs on does. A write
+  may have happened.
 * ``switch_needed``: a tool that the task hangs on is blocked for good, with any kind of fault that keeps the agent
   alone from doing it and can be found out (a wrong value, by being acted on). A substitute can be called in this
   situation, and stays whole.
 * ``impossible``: such a tool, and every way round it that the map knows, is blocked for good, with an exception.
-* ``mixed``: each task drawn into one of the three. In a heterogeneous world nothing has to be drawn: calls fail in ways
-  that pass or not as the tool's character has it, and its substitutes are as reliable as they are.
+* ``mixed``: each task drawn into one of the three. In a heterogeneous world nothing has to be drawn: calls meet any of the
+  nine faults, which pass or not as the tool's character has it, and its substitutes are as reliable as they are.
 * ``noisy``: every call, also of a substitute, meets one of the nine faults at the same rate, harmless ones included, with
   no promise that the task can be solved. It shows what btm costs where it is wrong: what bare solves and it loses.
+* ``outage``: a service is down for everyone, in the profile of that name (:mod:`btm.lab.outage`).
 
 Whoever knows the map and the faults solves every task of ``retry_works`` and ``switch_needed`` and none of
 ``impossible`` (``btm.lab.oracle`` does, and a test holds that over seeds). A task for which a scenario cannot
@@ -25,6 +27,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from btm.errors import EvaluationError
 from btm.fallback import FallbackMap, Step
 from btm.fallback.checking import steps_of
 from btm.lab.decisive import decisive_tools
@@ -33,7 +36,7 @@ from btm.lab.faults.corrupt import harms
 from btm.lab.faults.draw import Draw
 from btm.lab.faults.kinds import MAY_FOLLOW_THE_EFFECT, RAISED, REPEAT_HEALS, RETURNED
 from btm.lab.faults.plan import Fault, FaultPlan, NoFaults, RandomFaults, Site
-from btm.lab.faults.settings import FaultSettings
+from btm.lab.faults.settings import EQUAL_WEIGHTS, FaultSettings
 from btm.lab.faults.shape import Shapes
 from btm.lab.jsonvalue import field_name
 from btm.lab.plans import BlockedTools, HealingFaults, SiteName, name_of
@@ -53,6 +56,7 @@ class Scenario(StrEnum):
     IMPOSSIBLE = "impossible"
     MIXED = "mixed"
     NOISY = "noisy"
+    OUTAGE = "outage"
 
 
 TROUBLED = (Scenario.RETRY_WORKS, Scenario.SWITCH_NEEDED, Scenario.IMPOSSIBLE)
@@ -118,8 +122,12 @@ class Stage:
                 return self._impossible(task)
             case Scenario.NOISY:
                 return self._noisy(task)
+            case Scenario.OUTAGE:
+                raise EvaluationError(
+                    "an outage goes over many episodes: it is a profile, not a scenario of one"
+                )
             case Scenario.MIXED if self.world is not None:
-                setup = self._retry_works(task)
+                setup = self._healing(task, self.settings.weights)
                 return setup and replace(setup, scenario=scenario, drawn=scenario)
             case Scenario.MIXED:
                 made = [s for s in (self.set_up(kind, task) for kind in TROUBLED) if s is not None]
@@ -147,8 +155,15 @@ class Stage:
     # -- retry works
 
     def _retry_works(self, task: Task) -> Setup | None:
-        weights = {k: w for k, w in self.settings.weights.items() if k in REPEAT_HEALS and w > 0}
-        if not weights:
+        weights = self.settings.weights
+        # Who asks for others means that they pass: one odd 401, one stale answer.
+        if weights == EQUAL_WEIGHTS:
+            weights = {k: w for k, w in weights.items() if k in REPEAT_HEALS}
+        return self._healing(task, weights)
+
+    def _healing(self, task: Task, weights: Mapping[ErrorKind, float]) -> Setup | None:
+        """Set up faults of these kinds that a repeat heals, sooner or later or never."""
+        if not any(weights.values()):
             return None
         replayed = self.replay(task)
         sites = {name_of(site): site for site in map(_site, task.steps)}
@@ -214,7 +229,7 @@ class Stage:
         return {
             kind: weight
             for kind, weight in self.settings.weights.items()
-            if weight > 0 and self._hurts(task, tool, kind) and self._can_switch(task, tool, kind)
+            if weight > 0 and self._hurts(task, tool, kind) and self.can_switch(task, tool, kind)
         }
 
     def _hurts(self, task: Task, tool: str, kind: ErrorKind) -> bool:
@@ -229,7 +244,7 @@ class Stage:
         used = [{place.path: place.value for place in task.used(n)} for n in steps]
         return any(harms(kind, shape, places) for places in used)
 
-    def _can_switch(self, task: Task, tool: str, kind: ErrorKind) -> bool:
+    def can_switch(self, task: Task, tool: str, kind: ErrorKind) -> bool:
         """Whether each call of a tool on the script has a substitute that can be called and gives what is needed."""
         replayed = self.replay(task)
         return all(

@@ -26,6 +26,9 @@ BESIDE_THE_POINT = Outcome(
 )
 """How a substitute's good answer counts for the call that it stood in for when it holds nothing about it."""
 
+NOT_YET = "not_done_yet"
+"""The rule of a write's answer that says that it is under way. What a look does not show of it may still come."""
+
 IN_A_ROW = "empty:in a row"
 """The rule of an answer that is suspicious because all of its tool's are empty."""
 

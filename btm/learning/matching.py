@@ -5,7 +5,9 @@ The rules stand at the head of :mod:`btm.learning.tracker`, which keeps the inci
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from btm.learning.relations import Relations
@@ -36,28 +38,36 @@ class Match(NamedTuple):
 
 
 class Ticket(NamedTuple):
-    """A call that has begun: its fingerprint, its place in the order, and the incidents open at that moment.
+    """A call that has begun: its fingerprint, its place in the order, and the incidents open then, as they stood then.
 
-    ``sequence`` counts from 1 in its conversation; 0 is a replay of a call that was taken in before, and teaches nothing.
-    ``at`` is when it began, in epoch seconds; ``order`` counts the calls begun in all conversations.
+    The newest incident stands last. What calls that run side by side are attempts on does not hang on which of them ends
+    first. ``sequence`` counts from 1 in its conversation; 0 is a replay of a call that was taken in before, and teaches
+    nothing. ``at`` is when it began, in epoch seconds; ``order`` counts the calls begun in all conversations.
     """
 
     call: ToolCall
     fingerprint: str
     sequence: int = 0
-    eligible: frozenset[str] = frozenset()
+    seen: Mapping[str, Incident] = MappingProxyType({})
     at: float = 0.0
     order: int = 0
 
 
 @dataclass(slots=True)
 class OpenIncident:
-    """The tracker's own notes about an open incident."""
+    """The tracker's own notes about an open incident.
+
+    Times are numbers of calls: that of the call begun last when something happened.
+    """
 
     incident: Incident
-    fingerprints: dict[str, None] = field(default_factory=dict)  # of the calls that failed, oldest first
+    fingerprints: dict[str, int] = field(
+        default_factory=dict
+    )  # of the calls that failed, oldest first, and since when
     repaired_by: str = ""
-    latest: int = 0  # the number of the call begun last when something was last done about it
+    repaired_at: int = 0
+    failed_by: int = 0  # the number of the failed call that began last
+    latest: int = 0  # when something was last done about it
     until: int = 0  # the number of the call with which it has had its time
 
 
@@ -67,39 +77,36 @@ Answer = tuple[OpenIncident, Match]
 def answered_by(
     ticket: Ticket,
     ok: bool,
-    open_incidents: dict[str, OpenIncident],
+    known: Mapping[str, OpenIncident],
     relations: Relations,
     result: Any = None,
 ) -> list[Answer]:
-    """Return the incident that a call answers, then those above it that it answers too."""
-    best = closest(ticket, ok, open_incidents, relations, result)
+    """Return the incident that a call answers, then those above it that it answers too; some may be closed by now."""
+    best = closest(ticket, ok, known, relations, result)
     if best is None:
         return []
     found = [best]
-    parent = open_incidents.get(best[0].incident.parent_id)
+    parent = known.get(best[0].incident.parent_id)
     for _ in range(MOST_ABOVE):
         if parent is None:
             break
         match = matched(parent, ticket, ok, relations, result)
         if match is not None:
             found.append((parent, match))
-        parent = open_incidents.get(parent.incident.parent_id)
+        parent = known.get(parent.incident.parent_id)
     return found
 
 
 def closest(
     ticket: Ticket,
     ok: bool,
-    open_incidents: dict[str, OpenIncident],
+    known: Mapping[str, OpenIncident],
     relations: Relations,
     result: Any = None,
 ) -> Answer | None:
     """Return the closest match among the incidents that were open when the call began, the newest of equals."""
     best: Answer | None = None
-    for incident_id in reversed(open_incidents):
-        if incident_id not in ticket.eligible:
-            continue
-        note = open_incidents[incident_id]
+    for note in [known[name] for name in reversed([*ticket.seen]) if name in known]:
         match = matched(note, ticket, ok, relations, result)
         if match is not None and (best is None or _RANK[match.action] < _RANK[best[1].action]):
             best = note, match
@@ -113,9 +120,9 @@ def matched(
 
     ``ok`` says whether it succeeded, ``result`` what it gave.
     """
-    incident, call = note.incident, ticket.call
+    incident, call = as_it_stood(note, ticket), ticket.call
     if call.tool == incident.tool:
-        return _of_the_same_tool(note, ticket, relations)
+        return _of_the_same_tool(note, incident, ticket, relations)
     if incident.outcome.ambiguous and relations.verifies(incident.call, call):
         return Match(Action.VERIFY, call.tool)
     stand_in = relations.stands_in(incident.call, call)
@@ -136,17 +143,25 @@ def matched(
     return Match(Action.SWITCH, call.tool, guessed=True)
 
 
-def _of_the_same_tool(note: OpenIncident, ticket: Ticket, relations: Relations) -> Match | None:
+def as_it_stood(note: OpenIncident, ticket: Ticket) -> Incident:
+    """Return an incident as it was when a call began."""
+    return ticket.seen.get(note.incident.incident_id, note.incident)
+
+
+def _of_the_same_tool(
+    note: OpenIncident, incident: Incident, ticket: Ticket, relations: Relations
+) -> Match | None:
     """Return what another call of the failed tool is: a repeat, however it is spelled where that matters, or a revise."""
-    incident, call = note.incident, ticket.call
-    again = ticket.fingerprint in note.fingerprints
+    call = ticket.call
+    again = note.fingerprints.get(ticket.fingerprint, ticket.sequence) < ticket.sequence
     if incident.outcome.ambiguous and not again:
         # What may have been done once is the same wish in any spelling; another wish is no answer to it.
         if not relations.same_wish(incident.call, call):
             return None
         again = True
     if again:
-        return Match(Action.REPAIR, note.repaired_by) if note.repaired_by else Match(Action.RETRY)
+        repaired = note.repaired_by and note.repaired_at < ticket.sequence
+        return Match(Action.REPAIR, note.repaired_by) if repaired else Match(Action.RETRY)
     if relations.general(call):
         return None  # another command says nothing about the one that failed
     return Match(Action.REVISE) if incident.kind.arguments_at_fault else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from btm.learning.matching import OpenIncident
@@ -10,15 +11,24 @@ from btm.model import Attempt, Incident, IncidentState
 MAX_OPEN = 64
 """Incidents of one conversation that are open at once; beyond them the oldest is abandoned."""
 
+MOST_ANSWERED = 16
+"""Answered incidents that calls which began before are still held against, at most."""
+
 
 class OpenIncidents:
     """Incidents by id, oldest first. Not thread-safe: its owner holds the lock."""
 
     def __init__(self) -> None:
         self.by_id: dict[str, OpenIncident] = {}
+        self._answered: dict[str, OpenIncident] = {}  # the latest, for calls that began before they were
         self.left_for_room = 0
         """Incidents that were abandoned because too many were open."""
         self._below: dict[str, list[str]] = {}  # the incidents of substitutes that failed in place of each
+
+    @property
+    def known(self) -> Mapping[str, OpenIncident]:
+        """The open ones, and those that were resolved or escalated last: what ran beside that counts for them too."""
+        return {**self._answered, **self.by_id} if self._answered else self.by_id
 
     def of_call(self, fingerprint: str, tool: str) -> OpenIncident | None:
         """Return the newest incident that the same call (tool and arguments) belongs to."""
@@ -40,12 +50,13 @@ class OpenIncidents:
         """Close an incident, and with it those of substitutes that had failed while standing in for it."""
         attempts = note.incident.attempts if attempts is None else attempts
         left = IncidentState.ABANDONED if state is IncidentState.RESOLVED else state
-        closed = [self._take_out(note, state, at, attempts)]
+        answered = state is not IncidentState.ABANDONED
+        closed = [self._take_out(note, state, at, attempts, answered)]
         for incident in closed:  # which grows: a chain of substitutes can be as long as a conversation
             for name in self._below.pop(incident.incident_id, ()):
                 child = self.by_id.get(name)
                 if child is not None:
-                    closed.append(self._take_out(child, left, at, child.incident.attempts))
+                    closed.append(self._take_out(child, left, at, child.incident.attempts, answered))
         return closed
 
     def close_all(self, state: IncidentState, at: float) -> list[Incident]:
@@ -70,8 +81,17 @@ class OpenIncidents:
         return next(iter(self.by_id.values()))
 
     def _take_out(
-        self, note: OpenIncident, state: IncidentState, at: float, attempts: tuple[Attempt, ...]
+        self,
+        note: OpenIncident,
+        state: IncidentState,
+        at: float,
+        attempts: tuple[Attempt, ...],
+        answered: bool,
     ) -> Incident:
         del self.by_id[note.incident.incident_id]
         note.incident = replace(note.incident, state=state, closed_at=at, attempts=attempts)
+        if answered:
+            self._answered[note.incident.incident_id] = note
+            if len(self._answered) > MOST_ANSWERED:
+                del self._answered[next(iter(self._answered))]
         return note.incident

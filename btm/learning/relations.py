@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol
 
@@ -28,6 +29,20 @@ class StandIn(NamedTuple):
     underway: bool = False
 
 
+class VerifyingRead(NamedTuple):
+    """The call of a read that shows what a write did; it ``tells`` where the map says how to see that from its result."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+    tells: bool = True
+
+    def made_by(self, call: ToolCall) -> bool:
+        """Whether a call is this one."""
+        return call.tool == self.tool and all(
+            call.arguments.get(k, v) == v for k, v in self.arguments.items()
+        )
+
+
 class Relations(Protocol):
     """Relations between a call that failed and a later one. ``failed`` is the earlier call."""
 
@@ -42,6 +57,9 @@ class Relations(Protocol):
 
     def verifies(self, failed: ToolCall, call: ToolCall) -> bool:
         """Whether ``call`` is the read that shows what the write ``failed`` did."""
+
+    def shown_by(self, write: ToolCall) -> VerifyingRead | None:
+        """Which read shows what ``write`` did, as far as its arguments follow from the write's own."""
 
     def done(self, failed: ToolCall, result: Any) -> bool | None:
         """Whether a verifying read's ``result`` shows that the write happened; None when it cannot be told."""

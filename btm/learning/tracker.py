@@ -7,7 +7,8 @@ does not depend on which way it came in. It keeps no clock, store or randomness.
 The rules of attribution:
 
 * A call can only be an attempt on an incident that was open when the call *began*: calls made in parallel with the
-  failing one are not answers to it.
+  failing one are not answers to it. It is one on the incident as it stood then: of two that run side by side each counts,
+  and which of them ends first changes nothing.
 * Same tool and same arguments: a retry (or, after a repair tool ran, a repair). Same tool, other arguments: a
   revise, where arguments can be at fault. A tool that the map names for the failed one: a switch, verify or repair.
   An escalation tool closes every open incident.
@@ -18,17 +19,21 @@ The rules of attribution:
   that failed in turn, the incidents above it are answered with it.
 * A write stays in doubt until someone looks: failing again in another way, or through a substitute that may have
   done it, does not settle whether it happened.
+* A write that answered well counts as done until the read that shows it says otherwise; then it had failed after all.
 * Calls that match nothing are the agent's own detours. An incident is abandoned when ``PATIENCE`` calls began after
   its latest attempt, or the conversation ends; nothing is learned about what was not tried.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
-from btm.learning.judging import EmptyAnswers, as_an_answer, as_it_looks
-from btm.learning.matching import Match, OpenIncident, Ticket, answered_by, closest
+from btm.learning.done_writes import DoneWrites, undone_outcome
+from btm.learning.judging import NOT_YET, EmptyAnswers, as_an_answer, as_it_looks
+from btm.learning.learned import Ending, Learned, Undone, in_doubt, too_early
+from btm.learning.matching import Answer, Match, OpenIncident, Ticket, answered_by, as_it_stood, closest
 from btm.learning.open_incidents import OpenIncidents
 from btm.learning.relations import Relations
 from btm.model import (
@@ -51,31 +56,6 @@ _MAX_ATTEMPTS = 32  # kept of one incident: an agent in a loop must not fill the
 _MAX_FINGERPRINTS = 64
 
 
-class Learned(NamedTuple):
-    """What one finished call taught.
-
-    ``outcome`` is what came of the call as it looks from the conversation: an empty answer answers a read that was to
-    show whether something is there. ``incident`` is the open one it belongs to: its own if it failed, and the one it
-    left open if it was a verifying read which did not settle it or a substitute which did not answer it.
-    """
-
-    outcome: Outcome
-    attempts: tuple[Attempt, ...] = ()
-    incident: Incident | None = None
-    opened: bool = False
-    closed: tuple[Incident, ...] = ()
-
-
-class _Ending(NamedTuple):
-    """How and when a call ended."""
-
-    ticket: Ticket
-    outcome: Outcome
-    at: float
-    latency_s: float | None
-    result: Any
-
-
 class ConversationTracker:
     """Follows the calls of one conversation. Not thread-safe: its owner holds the lock."""
 
@@ -85,12 +65,17 @@ class ConversationTracker:
         self._incidents = OpenIncidents()
         self._open = self._incidents.by_id
         self._empties = EmptyAnswers()
+        self._done = DoneWrites(relations)
         self._sequence = 0
 
     @property
     def idle(self) -> bool:
-        """Whether a success would teach nothing: no incident is open, and no tool came back empty."""
-        return not self._open and not self._empties
+        """Whether a read's success would teach nothing: no incident is open, no tool came back empty, no write is kept."""
+        return not self._open and not self._empties and not self._done
+
+    def keeps(self, call: ToolCall) -> bool:
+        """Whether a call is a write that is remembered where it succeeds."""
+        return self._done.keeps(call)
 
     @property
     def left_for_room(self) -> int:
@@ -105,7 +90,13 @@ class ConversationTracker:
     def begin(self, call: ToolCall, fingerprint: str, at: float = 0.0) -> Ticket:
         """Note that a call begins; give the ticket to :meth:`finish`. A ticket never finished teaches nothing."""
         self._sequence += 1
-        return Ticket(call, fingerprint, self._sequence, frozenset(self._open), at)
+        return Ticket(call, fingerprint, self._sequence, self._standing(), at)
+
+    def _standing(self) -> dict[str, Incident]:
+        """Return the open incidents as they stand, that of the call begun last at the end."""
+        notes = self._open.values()
+        ordered = sorted(notes, key=lambda note: note.failed_by) if len(notes) > 1 else notes
+        return {note.incident.incident_id: note.incident for note in ordered}
 
     def incident(self, incident_id: str) -> Incident | None:
         """Return an open incident by its id."""
@@ -122,7 +113,7 @@ class ConversationTracker:
 
         Other arguments (a revise) or the mere order of calls say too little about a call that was not made yet.
         """
-        ticket = Ticket(call, fingerprint, self._sequence + 1, frozenset(self._open))
+        ticket = Ticket(call, fingerprint, self._sequence + 1, self._standing())
         found = closest(ticket, False, self._open, self._relations)
         if found is None or found[1].action is Action.REVISE or found[1].guessed:
             return None
@@ -138,34 +129,23 @@ class ConversationTracker:
         result: Any = None,
     ) -> Learned:
         """Take in what came of a call that ended at ``at``; ``result`` is what it gave, if that is known."""
-        if outcome.ok and self.idle:
+        if outcome.ok and self.idle and not ticket.seen and not self.keeps(ticket.call):
             return Learned(outcome)
-        beside = (note for name, note in self._open.items() if name in ticket.eligible)
+        known = self._incidents.known
+        beside = [known[name] for name in ticket.seen if name in known]
         outcome = as_it_looks(ticket, outcome, result, beside, self._relations, self._empties)
-        ending = _Ending(ticket, outcome, at, latency_s, result)
+        ending = Ending(ticket, outcome, at, latency_s, result)
         closed = self._incidents.expire(ticket.sequence, at)
         if outcome.ok and self._relations.escalates(ticket.call.tool):
             return self._escalated(ending, closed)
-        answered = answered_by(ticket, outcome.ok, self._open, self._relations, result)
-        attempts: list[Attempt] = []
-        for note, match in answered:
-            counts = as_an_answer(note, match, ticket, outcome, result, self._relations)
-            here = ending if counts is outcome else ending._replace(outcome=counts)
-            early = _too_early(note.incident, match, here)
-            attempt = self._attempt(note, match, here)
-            if not early:  # a tool that asked to be left alone for a while says nothing about a retry in time
-                attempts.append(attempt)
-            # One call can have settled an incident through the one below it.
-            if note.incident.incident_id in self._open:
-                closed += self._settle(note, match, here, attempt)
-            if match.action is Action.SWITCH and here.outcome.ok:
-                closed += self._verified_elsewhere(note.incident, match, here)
-        if not answered and outcome.ok:
-            self._note_repair(ticket)
+        answered = answered_by(ticket, outcome.ok, known, self._relations, result)
+        attempts = self._counted(answered, ending, closed)
         if outcome.ok:
-            if ticket.call.effect is Effect.WRITE:
-                self._note_change()
-            return Learned(outcome, tuple(attempts), self._unsettled(attempts), closed=tuple(closed))
+            return self._succeeded(ending, tuple(attempts), closed, answered=bool(answered))
+        if answered and not any(note.incident.incident_id in self._open for note, _ in answered):
+            return Learned(
+                outcome, tuple(attempts), closed=tuple(closed)
+            )  # one beside it has answered by now
         own = next((note for note, _ in answered if note.incident.tool == ticket.call.tool), None)
         opened = own is None
         if own is None:
@@ -173,9 +153,45 @@ class ConversationTracker:
             own = self._join_or_open(ticket, outcome, at, parent)
         return Learned(outcome, tuple(attempts), own.incident, opened, tuple(closed))
 
+    def _counted(self, answered: Iterable[Answer], ending: Ending, closed: list[Incident]) -> list[Attempt]:
+        """Return a call as the attempts that it was, and settle what that settles; ``closed`` grows."""
+        attempts: list[Attempt] = []
+        for note, match in answered:
+            ticket, outcome = ending.ticket, ending.outcome
+            counts = as_an_answer(note, match, ticket, outcome, ending.result, self._relations)
+            here = ending if counts is outcome else ending._replace(outcome=counts)
+            attempt = self._attempt(note, match, here)
+            # A tool that asked to be left alone for a while says nothing about a retry in time.
+            if not too_early(as_it_stood(note, ticket), match, here):
+                attempts.append(attempt)
+            # Another call can have settled it: one through the incident below it, or one that ran beside this.
+            if note.incident.incident_id in self._open:
+                closed += self._settle(note, match, here, attempt)
+            if match.action is Action.SWITCH and here.outcome.ok:
+                closed += self._verified_elsewhere(note.incident, match, here)
+        return attempts
+
+    def _succeeded(
+        self, ending: Ending, attempts: tuple[Attempt, ...], closed: list[Incident], *, answered: bool
+    ) -> Learned:
+        ticket = ending.ticket
+        if not answered:
+            self._note_repair(ticket)
+        learned = Learned(ending.outcome, attempts, self._unsettled(attempts), closed=tuple(closed))
+        if ticket.call.effect is Effect.WRITE:
+            self._note_change()
+            self._done.keep(ticket, self._sequence, attempts)
+            return learned
+        write = self._done.undone(ticket.call, ticket.sequence, ending.result)
+        if write is None:
+            return learned
+        wrong = undone_outcome(write, ticket.call)
+        incident = self.suspect(write.call, write.fingerprint, wrong, ending.at)
+        return learned._replace(undone=Undone(incident, write.attempts))
+
     def withdraw(self, call: ToolCall, fingerprint: str, at: float) -> tuple[Incident, ...]:
         """Give up what a call was to recover: a person refused it. Nothing was tried, and nothing is learned."""
-        ticket = Ticket(call, fingerprint, self._sequence + 1, frozenset(self._open))
+        ticket = Ticket(call, fingerprint, self._sequence + 1, self._standing())
         found = closest(ticket, False, self._open, self._relations)
         if found is None:
             return ()
@@ -187,8 +203,9 @@ class ConversationTracker:
 
     # -- attempts -----------------------------------------------------------------------------------------------
 
-    def _attempt(self, note: OpenIncident, match: Match, ending: _Ending) -> Attempt:
-        incident, outcome, (action, target, *_) = note.incident, ending.outcome, match
+    def _attempt(self, note: OpenIncident, match: Match, ending: Ending) -> Attempt:
+        incident, outcome = as_it_stood(note, ending.ticket), ending.outcome
+        action, target, *_ = match
         key = EvidenceKey(incident.tool, incident.kind, action, target, incident.next_ordinal(action, target))
         attempt = Attempt(
             incident_id=incident.incident_id,
@@ -202,7 +219,7 @@ class ConversationTracker:
         self._renew(note, ending.ticket)
         return attempt
 
-    def _settle(self, note: OpenIncident, match: Match, ending: _Ending, attempt: Attempt) -> list[Incident]:
+    def _settle(self, note: OpenIncident, match: Match, ending: Ending, attempt: Attempt) -> list[Incident]:
         """Apply an attempt and its outcome to its incident; return what that closes."""
         outcome, call, incident = ending.outcome, ending.ticket.call, note.incident
         attempts = (*incident.attempts[1 - _MAX_ATTEMPTS :], attempt)
@@ -214,15 +231,17 @@ class ConversationTracker:
             if match.action is Action.SWITCH and not match.guessed:
                 unsure = match.unsure or (outcome.ambiguous and call.effect is Effect.WRITE)
                 if unsure:  # what was wanted may have been done by the substitute
-                    note.incident = _in_doubt(note.incident)
+                    note.incident = in_doubt(note.incident)
             return []
         if match.action is not Action.VERIFY:
             return self._incidents.close(note, IncidentState.RESOLVED, ending.at, attempts)
         happened = self._relations.done(incident.call, ending.result)
+        if not happened and incident.outcome.rule == NOT_YET:
+            happened = None
         note.incident = replace(incident, attempts=attempts, happened=happened)
         return self._fulfilled(note, ending.at) if happened else []
 
-    def _verified_elsewhere(self, read: Incident, match: Match, ending: _Ending) -> list[Incident]:
+    def _verified_elsewhere(self, read: Incident, match: Match, ending: Ending) -> list[Incident]:
         """Settle a write whose verifying read was down when a substitute of that read shows what the write did."""
         above = self._open.get(read.parent_id)
         if above is None or not above.incident.uncertain_write:
@@ -235,7 +254,7 @@ class ConversationTracker:
         above.incident = replace(above.incident, happened=happened)
         return self._fulfilled(above, ending.at) if happened else []
 
-    def _unsettled(self, attempts: list[Attempt]) -> Incident | None:
+    def _unsettled(self, attempts: Iterable[Attempt]) -> Incident | None:
         """Return the incident that a good answer left open: it shows no write, or is a substitute's that did not answer."""
         checked = (a.incident_id for a in attempts if a.key.action is Action.VERIFY or not a.success)
         return next((note.incident for i in checked if (note := self._open.get(i)) is not None), None)
@@ -258,13 +277,21 @@ class ConversationTracker:
     def _failed_again(
         self, note: OpenIncident, ticket: Ticket, outcome: Outcome, attempts: tuple[Attempt, ...]
     ) -> None:
-        """Take in a further failure of the failed tool itself."""
+        """Take in a further failure of the failed tool itself. The latest is that of the call that began last."""
         assert outcome.kind is not None  # noqa: S101 - only failures come here
         unsure = note.incident.uncertain_write
-        note.fingerprints[ticket.fingerprint] = None
+        note.fingerprints.setdefault(ticket.fingerprint, self._sequence)
         if len(note.fingerprints) > _MAX_FINGERPRINTS:
             del note.fingerprints[next(iter(note.fingerprints))]
-        note.repaired_by = ""
+        if ticket.sequence > note.repaired_at:
+            note.repaired_by = ""
+        if ticket.sequence < note.failed_by:
+            earlier = replace(note.incident, attempts=attempts)
+            note.incident = (
+                in_doubt(earlier) if outcome.ambiguous and not earlier.uncertain_write else earlier
+            )
+            return
+        note.failed_by = ticket.sequence
         latest = replace(
             note.incident,
             call=ticket.call,
@@ -274,7 +301,7 @@ class ConversationTracker:
             happened=None,
             changed=False,
         )
-        note.incident = _in_doubt(latest) if unsure else latest
+        note.incident = in_doubt(latest) if unsure else latest
 
     def _join_or_open(self, ticket: Ticket, outcome: Outcome, at: float, parent: str) -> OpenIncident:
         """Open an incident, unless the same call already failed in parallel: then it is the same one."""
@@ -292,7 +319,7 @@ class ConversationTracker:
             opened_at=at,
             parent_id=parent,
         )
-        note = OpenIncident(incident, {ticket.fingerprint: None})
+        note = OpenIncident(incident, {ticket.fingerprint: self._sequence}, failed_by=ticket.sequence)
         self._renew(note, ticket)
         self._incidents.add(note)
         return note
@@ -306,14 +333,14 @@ class ConversationTracker:
 
     def suspect(self, call: ToolCall, fingerprint: str, outcome: Outcome, at: float) -> Incident:
         """Open an incident for a call that had seemed to succeed: a cross-check or a person found it wrong."""
-        ticket = Ticket(call, fingerprint, self._sequence, frozenset())
+        ticket = Ticket(call, fingerprint, self._sequence)
         return self._join_or_open(ticket, outcome, at, "").incident
 
     def restore(self, incident: Incident, fingerprint: str) -> None:
         """Go on with an incident of an earlier process, or of another one."""
         if incident.incident_id not in self._open:
             until = self._sequence + PATIENCE
-            self._incidents.add(OpenIncident(incident, {fingerprint: None}, until=until))
+            self._incidents.add(OpenIncident(incident, {fingerprint: self._sequence}, until=until))
 
     def spell_out(self, incident_id: str, call: ToolCall, fingerprint: str) -> None:
         """Say of a restored incident what the failed call asked for, whose arguments were not kept: the same as this."""
@@ -321,36 +348,28 @@ class ConversationTracker:
         if note is not None and not note.incident.call.arguments:
             known = replace(note.incident.call, arguments=call.arguments)
             note.incident = replace(note.incident, call=known)
-            note.fingerprints[fingerprint] = None
+            note.fingerprints[fingerprint] = self._sequence
 
     def _note_repair(self, ticket: Ticket) -> None:
         for incident_id, note in self._open.items():
-            if incident_id in ticket.eligible and self._relations.repairs(note.incident.call, ticket.call):
-                note.repaired_by = ticket.call.tool
+            if incident_id in ticket.seen and self._relations.repairs(note.incident.call, ticket.call):
+                note.repaired_by, note.repaired_at = ticket.call.tool, self._sequence
                 self._renew(note, ticket)
 
     def _note_change(self) -> None:
         for note in self._open.values():
             note.incident = replace(note.incident, changed=True)
 
-    def _escalated(self, ending: _Ending, closed: list[Incident]) -> Learned:
-        """Close every open incident; the newest one is the attempt's, so that one call counts once."""
+    def _escalated(self, ending: Ending, closed: list[Incident]) -> Learned:
+        """Close every incident that was open before; the newest one is the attempt's, so that one call counts once."""
         attempts: tuple[Attempt, ...] = ()
-        if self._open:
-            newest = list(self._open.values())[-1]
-            attempts = (self._attempt(newest, Match(Action.ESCALATE, ending.ticket.call.tool), ending),)
+        known = self._incidents.known
+        notes = [known[name] for name in ending.ticket.seen if name in known]
+        if notes:
+            attempts = (self._attempt(notes[-1], Match(Action.ESCALATE, ending.ticket.call.tool), ending),)
+            newest = notes[-1]
             newest.incident = replace(newest.incident, attempts=(*newest.incident.attempts, *attempts))
-        closed += self._incidents.close_all(IncidentState.ESCALATED, ending.at)
+        for note in notes:
+            if note.incident.incident_id in self._open:
+                closed += self._incidents.close(note, IncidentState.ESCALATED, ending.at)
         return Learned(ending.outcome, attempts, closed=tuple(closed))
-
-
-def _too_early(incident: Incident, match: Match, ending: _Ending) -> bool:
-    """Whether a repeat failed that was made before the tool had asked for it."""
-    due, begun = incident.due_at, ending.ticket.at
-    repeats = match.action is Action.RETRY and not ending.outcome.ok
-    return repeats and due is not None and 0.0 < begun < due
-
-
-def _in_doubt(incident: Incident) -> Incident:
-    """Return an incident whose write may have happened, as far as anyone knows."""
-    return replace(incident, outcome=replace(incident.outcome, ambiguous=True), happened=None)

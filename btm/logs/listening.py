@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from btm.classify.frameworks import ToolResult
@@ -20,7 +20,7 @@ from btm.logs.conversation import NO_RESULT, Conversation, RecordedCall
 from btm.logs.eventlog import NAME as EVENTS
 from btm.logs.refusals import MARK, REFUSED, says_refused
 from btm.logs.turns import made_call
-from btm.model import SUCCESS, Attempt, Effect, Incident, Outcome, ToolCall
+from btm.model import SUCCESS, Attempt, Effect, ErrorKind, Incident, Outcome, ToolCall
 from btm.planning.options import MapRelations
 from btm.runtime.outcomes import outcome_of
 from btm.support.call_ids import name_beside
@@ -95,7 +95,7 @@ class Listener:
                         continue
                 outcome = self._outcome(call, recorded)
                 turn.append((call, outcome, recorded))
-                if first_failure < 0 and outcome.kind is not None:
+                if first_failure < 0 and (outcome.kind is not None or self._is_kept(call)):
                     first_failure = len(turns)
             turns.append(tuple(turn))
         heard = tuple(turns)
@@ -103,6 +103,10 @@ class Listener:
             return Told(heard, unanswered=unanswered)
         attempts, incidents = self._track(name, heard[first_failure:])
         return Told(heard, attempts, incidents, unanswered)
+
+    def _is_kept(self, call: ToolCall) -> bool:
+        """Whether a read can show later that a call which ended well did nothing."""
+        return call.effect is Effect.WRITE and self._relations.shown_by(call) is not None
 
     def _call(self, call: ToolCall, conversation: str, started: float, *, stated: bool) -> ToolCall:
         effect = call.effect if stated else self._effects.get(call.tool)
@@ -160,6 +164,8 @@ class Listener:
         at = self._now
         for _, learned, at in retold(tracker, turns, self._latest):  # noqa: B007 - the last one's end ends the rest
             attempts += learned.attempts
+            if learned.undone is not None:
+                attempts = [_turned(a) if a in learned.undone.attempts else a for a in attempts]
             closed += learned.closed
         closed += tracker.end(at)
         return tuple(attempts), tuple(closed)
@@ -174,7 +180,7 @@ def retold(
     """
     for turn in turns:
         # Where nothing is open that these could be attempts on, and nothing opens, there is nothing to tell.
-        quiet = tracker.idle and all(outcome.kind is None for _, outcome, _ in turn)
+        quiet = tracker.idle and all(o.kind is None and not tracker.keeps(call) for call, o, _ in turn)
         begun = [
             None
             if quiet or outcome.rule == REFUSED.rule
@@ -194,6 +200,11 @@ def retold(
                 result = None if recorded.result is NO_RESULT else recorded.result
                 learned = tracker.finish(ticket, outcome, at=at, latency_s=recorded.latency_s, result=result)
             yield heard, learned, at
+
+
+def _turned(attempt: Attempt) -> Attempt:
+    """Return an attempt that had seemed to work and had not."""
+    return replace(attempt, success=False, failed_as=ErrorKind.FACTUAL_ERROR)
 
 
 def _is_replay(call: ToolCall, earlier: list[ToolCall]) -> bool:

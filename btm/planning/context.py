@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from btm.fallback import Step
-from btm.learning.judging import IN_A_ROW
+from btm.learning.judging import IN_A_ROW, NOT_YET
 from btm.model import Action, Attempt, ChoiceEnum, ErrorKind, ToolCall
 from btm.planning.plan import UNCHECKED, Level, RecoveryContext, RecoveryPlan
 from btm.support import huge_texts
@@ -207,6 +207,8 @@ def _the_end(failed: str, plan: RecoveryPlan) -> str:
         if plan.outcome.rule == IN_A_ROW:
             return f"stop asking {failed}: it finds nothing, whatever it is asked. Use another tool, or tell the user so"
         return f"if the arguments of {failed} were right, its empty answer is the answer: go on with it"
+    if plan.outcome.rule == NOT_YET:
+        return f"go on, and tell the user that {failed} is under way and not confirmed yet"
     if plan.outcome.ambiguous and plan.happened is None and not plan.outcome.silent:
         return f"stop calling {failed} and tell the user that it may have gone through"
     if plan.outcome.silent:

@@ -8,7 +8,7 @@ from typing import Any
 from btm.fallback import FallbackMap, Step
 from btm.fallback.checking import steps_of
 from btm.learning.judging import IN_A_ROW
-from btm.learning.relations import Emptiness, StandIn
+from btm.learning.relations import Emptiness, StandIn, VerifyingRead
 from btm.model import Action, Effect, ErrorKind, Incident, ToolCall
 from btm.planning.kinship import related
 from btm.planning.planner import Options
@@ -64,6 +64,13 @@ class MapRelations:
         """Whether ``call`` is the verifying read of this very write."""
         offer = self._map.verifier(failed, _NOTHING_KNOWN)
         return offer is not None and offer.tool == call.tool and _agrees(offer, call)
+
+    def shown_by(self, write: ToolCall) -> VerifyingRead | None:
+        """The verifying read of a write."""
+        offer = self._map.verifier(write, _NOTHING_KNOWN)
+        if offer is None:
+            return None
+        return VerifyingRead(offer.tool, offer.arguments or {}, self._map.can_tell(write.tool))
 
     def done(self, failed: ToolCall, result: Any) -> bool | None:
         """Whether the verifying read's result shows that the write happened."""

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from btm.fallback import Step
+from btm.learning.judging import NOT_YET
 from btm.learning.posterior import BetaPosterior
 from btm.model import MAX_ORDINAL, Action, Effect, ErrorKind, EvidenceKey, Incident
 from btm.planning.plan import RecoveryPlan, Verdict
@@ -177,7 +178,8 @@ class Planner:
         chance = belief.mean
         if self.explore is not None and not (options.irreversible or step.irreversible):
             chance = self.explore.betavariate(belief.alpha, belief.beta)
-        wait_s = self._wait(incident, ordinal) if step.action is Action.RETRY else 0.0
+        looks_again = step.action is Action.VERIFY and incident.outcome.rule == NOT_YET and ordinal > 1
+        wait_s = self._wait(incident, ordinal) if step.action is Action.RETRY or looks_again else 0.0
         cost = step.cost + wait_s * self.settings.cost_per_second
         chain = [(belief, chance, cost)]
         if step.action is Action.RETRY:
@@ -301,6 +303,8 @@ def _again(incident: Incident, step: Step) -> bool:
     last = incident.last(step.action, step.target)
     if last is None:
         return True
+    if last.success and incident.outcome.rule == NOT_YET:  # what is under way shows in time
+        return incident.tried(step.action, step.target) < MAX_TRIES
     if last.success:
         # A verifying read answered. Reading again tells more only if something was done since.
         return incident.attempts[-1] is not last
@@ -361,7 +365,8 @@ def _first_answer(incident: Incident, above: Sequence[Above]) -> Incident | None
 
 def _last_resort(incident: Incident, options: Options) -> Step:
     """Return what is left when nothing is: a human, or an end. A doubtful answer calls for neither: it is there."""
-    suspected = incident.outcome.silent and (incident.call.effect is Effect.READ or not options.mapped)
+    an_answer = incident.call.effect is Effect.READ or not options.mapped or incident.outcome.rule == NOT_YET
+    suspected = incident.outcome.silent and an_answer
     if options.escalation_tool and not suspected:
         return Step(Action.ESCALATE, options.escalation_tool)
     return Step(Action.ABANDON, "")

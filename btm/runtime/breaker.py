@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import log
+from math import exp, log
 from typing import NamedTuple
 
 from scipy.special import betainc, betaln
@@ -27,6 +27,7 @@ WINDOW_S = 1_200.0
 
 _WINDOW = 32  # calls
 _HAZARD = 0.01  # chance, from one call to the next, that a tool's reliability changes
+_WHOLE = 20.0  # failures that a tool which is down is like to have shown already
 _PROBE_S = 120.0  # after which a probe that nothing came of (it was cancelled) is given up
 _COUNTED = 10
 
@@ -63,22 +64,25 @@ class Breaker:
 def chance_down(latest: Sequence[bool], below: float) -> float:
     """Return how probable it is that the chance of success is now below ``below``, given the latest calls, oldest first.
 
-    The chance may have changed once among them, before any call (hazard 1/100 a call); before and after, it is
-    Beta(1, 1). This is the run-length posterior of Adams & MacKay, "Bayesian online changepoint detection" (2007), over
-    a short window. Counts that only fade with time cannot tell a busy tool that just broke from one that always fails
-    now and then: here a good past neither hides an outage nor does a past of half and half pass for one.
+    The chance may have changed once among them, before any call (hazard 1/100 a call). Before that it is Beta(1, 1); after
+    it, or if it never changed, it is that of a tool like any other, Beta(1, 1), or as likely that of one that is down,
+    Beta(1, 20): what breaks mostly breaks whole. This is the run-length posterior of Adams & MacKay, "Bayesian online
+    changepoint detection" (2007), over a short window. Counts that only fade with time cannot tell a busy tool that just
+    broke from one that always fails now and then: here a good past neither hides an outage nor does a past of half and
+    half pass for one.
     """
     total = sum(latest)
     after, alphas, betas, weights = total, [], [], []
     for change in range(len(latest)):
-        alphas.append(1.0 + after)
-        betas.append(1.0 + len(latest) - change - after)
-        before = total - after
-        earlier = log(_HAZARD) + betaln(1.0 + before, 1.0 + change - before) if change else 0.0
-        weights.append(float(betaln(alphas[-1], betas[-1])) + float(earlier))
+        failed, before = len(latest) - change - after, total - after
+        earlier = float(log(_HAZARD) + betaln(1.0 + before, 1.0 + change - before)) if change else 0.0
+        for prior in (1.0, _WHOLE):
+            alphas.append(1.0 + after)
+            betas.append(prior + failed)
+            weights.append(earlier + log(prior) + float(betaln(alphas[-1], betas[-1])))  # 1/B(1, b) is b
         after -= latest[change]
     most = max(weights, default=0.0)
-    scaled = [2.718281828459045 ** (weight - most) for weight in weights]
+    scaled = [exp(weight - most) for weight in weights]
     parts = betainc(alphas, betas, below)
     return (
         float(sum(w * part for w, part in zip(scaled, parts, strict=True)) / sum(scaled)) if scaled else 0.0

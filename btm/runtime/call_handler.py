@@ -136,9 +136,34 @@ class Recovery:
             return replace(handled, context=safely(self._latest_context, wrong, _about(wrong)))
         if incident is not None:  # it checked a write, or stood in for a call, and that is still open
             return replace(handled, context=safely(self._latest_context, incident, _about(incident)))
+        look = safely(self._look_after, handled.call)
+        if look is not None:
+            return (yield from carefully("verify", self._looked_after(handled, look), handled))
         if self.mode.acts:
             return (yield from carefully("cross-check", self._confirmed(handled), handled))
         return handled
+
+    def _look_after(self, call: ToolCall) -> Step | None:
+        """Return the read that the map wants after a write that answered well, if it can be made."""
+        step = self.fallback_map.look_after(call, self.ledger.known(call.conversation))
+        there = self.available is None or (step is not None and step.tool in self.available)
+        return step if step is not None and step.complete and there else None
+
+    def _looked_after(self, handled: Handled, look: Step) -> Generator[Request, Reply | None, Handled]:
+        """Look whether a write that answered well was done, or have the agent look; say so where it was not."""
+        call = handled.call
+        if not self.mode.acts:
+            plan = RecoveryPlan("", call, handled.outcome, (look,))
+            return replace(handled, context=safely(self._rendered, plan, []))
+        read = ToolCall(
+            look.tool, look.arguments or {}, Effect.READ, call.conversation, f"{call.call_id}~verify"
+        )
+        learned, _ = yield from self._make(read)
+        self.hooks.tell(ActionTaken("verify", call, read, learned.outcome))
+        wrong = learned.incident if learned.outcome.ok else None
+        if wrong is None:
+            return handled
+        return replace(handled, context=safely(self._latest_context, wrong, _about(wrong)))
 
     def _failed(self, handled: Handled, incident: Incident) -> Generator[Request, Reply | None, Handled]:
         """Return what comes of a failure: what act mode made of it, or a context."""
@@ -302,13 +327,10 @@ class Recovery:
     ) -> Generator[Request, Reply | None, Incident | None]:
         """Ask second sources until one contradicts a read; return the incident that opens on that read."""
         for check in checks or ():
-            learned, reply = yield from self._make(check.other)
-            self.hooks.tell(ActionTaken("cross_check", check.read.call, check.other, learned.outcome))
-            incident = (
-                safely(self._sources.contradiction, check, reply.result, pending)
-                if learned.outcome.ok
-                else None
-            )
+            made = yield from self._acting.read(check.other)
+            self.hooks.tell(ActionTaken("cross_check", check.read.call, check.other, made.outcome))
+            told = made.outcome.ok and made.served_by != check.read.call.tool  # which would confirm itself
+            incident = safely(self._sources.contradiction, check, made.result, pending) if told else None
             if incident is not None:
                 return incident
         return None

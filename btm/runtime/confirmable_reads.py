@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from btm.fallback import FallbackMap
-from btm.model import Effect, Incident, Outcome, ToolCall
+from btm.model import Incident, Outcome, ToolCall
 from btm.runtime.conversations import ConversationState, LiveConversations
 from btm.runtime.trust import Trust
 from btm.runtime.unconfirmed_reads import SeenRead, behind
@@ -20,9 +20,7 @@ class ConfirmableReads:
         self._trust = Trust()
 
     def note(self, conversation: ConversationState, call: ToolCall, result: Any) -> None:
-        """Keep a good answer that a second source could confirm; after a write, nothing read before counts."""
-        if call.effect is Effect.WRITE:
-            conversation.reads.forget()
+        """Keep a good answer that a second source could confirm."""
         entry = self._map.tools.get(call.tool)
         if entry is not None and entry.cross_check is not None:
             conversation.reads.keep(call, result, self.digest)

@@ -11,9 +11,8 @@ from typing import Any
 from btm.events import Hooks, IncidentClosed, IncidentOpened
 from btm.fallback import FallbackMap
 from btm.learning.tracker import ConversationTracker
-from btm.model import ErrorKind, Incident, Outcome, ToolCall
+from btm.model import Incident, Outcome, ToolCall
 from btm.planning.options import MapRelations
-from btm.runtime.done_writes import DoneWrites
 from btm.runtime.known_values import Facts
 from btm.runtime.unconfirmed_reads import Reads
 from btm.store import Event, IncidentEvent
@@ -29,7 +28,6 @@ class ConversationState:
     """What is known of one conversation."""
 
     tracker: ConversationTracker
-    done: DoneWrites
     facts: Facts = field(default_factory=Facts)
     reads: Reads = field(default_factory=Reads)
 
@@ -51,7 +49,7 @@ class LiveConversations:
         emit: Callable[[Event], None],
         hooks: Hooks,
     ) -> None:
-        self._map, self._key = fallback_map, key
+        self._key = key
         self._relations = MapRelations(fallback_map)
         self._clock, self._emit, self._hooks = clock, emit, hooks
         self._known: OrderedDict[str, ConversationState] = OrderedDict()
@@ -84,7 +82,7 @@ class LiveConversations:
             self._known.move_to_end(name)
             return found
         tracker = ConversationTracker(name, self._relations)
-        found = self._known[name] = ConversationState(tracker, DoneWrites(self._map))
+        found = self._known[name] = ConversationState(tracker)
         for incident, print_ in self._left_open.pop(name, ()):
             tracker.restore(incident, print_)
         if len(self._known) > MAX_CONVERSATIONS:
@@ -128,14 +126,17 @@ class LiveConversations:
             for incident in incidents:
                 self._hooks.post(IncidentClosed(incident))
 
-    def suspect(self, call: ToolCall, outcome: Outcome, *, found_wrong: bool = False) -> Incident:
-        """Open an incident for a call that seemed to succeed or was not made. ``found_wrong``: its evidence turns."""
+    def suspect(self, call: ToolCall, outcome: Outcome) -> Incident:
+        """Open an incident for a call that seemed to succeed or was not made."""
         with self.lock:
             tracker = self.get(call.conversation).tracker
             incident = tracker.suspect(call, self.fingerprint(call), outcome, self._clock())
-            wrong: tuple[str, str, ErrorKind] | None = None
-            if found_wrong:
-                wrong = call.conversation, call.call_id, incident.kind
-            self._emit(IncidentEvent((incident,), wrong))
+            self._emit(IncidentEvent((incident,)))
             self._hooks.post(IncidentOpened(incident))
         return incident
+
+    def found_undone(self, incident: Incident) -> None:
+        """Tell the writer and the hooks of a write that had answered well and was not done."""
+        call = incident.call
+        self._emit(IncidentEvent((incident,), (call.conversation, call.call_id, incident.kind)))
+        self._hooks.post(IncidentOpened(incident))

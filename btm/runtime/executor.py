@@ -64,6 +64,15 @@ class Acting:
             return replace(handled, trail=tuple(moves.trail))
         return _served(handled, answer, moves)
 
+    def read(self, call: ToolCall) -> Generator[Request, Reply | None, Handled]:
+        """Make a read of btm's own; where it fails, whatever gets the agent's calls round a failure is tried for it, too."""
+        learned, reply = yield from self.make(call)
+        trail = (Move(None, call, learned.outcome),)
+        made = Handled(call, learned.outcome, reply.result, reply.error, call.tool, trail=trail)
+        if made.outcome.ok or learned.incident is None:
+            return made
+        return (yield from self.recover(made, learned.incident))
+
     def _ways(
         self, incident: Incident, moves: _Moves, parents: tuple[str, ...] = ()
     ) -> Generator[Request, Reply | None, _Served | None]:
@@ -173,6 +182,9 @@ class Acting:
     def _verify(
         self, step: Step, incident: Incident, moves: _Moves, parents: tuple[str, ...]
     ) -> Generator[Request, Reply | None, _Served | None]:
+        if step.wait_s > 0:  # it has been looked for, and is under way
+            self.hooks.tell(ActionTaken("wait", moves.origin, incident.call, waited_s=step.wait_s))
+            yield Wait(step.wait_s)
         learned, reply = yield from self._move(Action.VERIFY, moves.call_of(step, self.fallback_map), moves)
         shown: _Served | None = _Served(reply.result, step.tool, learned.outcome)
         if not learned.outcome.ok:

@@ -12,15 +12,15 @@ from typing import Any
 from btm.classify import ErrorRule
 from btm.events import Hooks, IncidentClosed, IncidentOpened
 from btm.fallback import FallbackMap
+from btm.learning.judging import NOT_YET
 from btm.learning.posterior import BetaPosterior
 from btm.learning.tracker import Learned, Ticket
 from btm.model import Action, Attempt, Effect, ErrorKind, EvidenceKey, Incident, ToolCall
 from btm.runtime.breaker import Began, Breaker
 from btm.runtime.conditions import ToolConditions
 from btm.runtime.confirmable_reads import ConfirmableReads
-from btm.runtime.conversations import ConversationState, LiveConversations
+from btm.runtime.conversations import LiveConversations
 from btm.runtime.deduplication import Finished
-from btm.runtime.done_writes import undone_outcome
 from btm.runtime.drivers import Reply
 from btm.runtime.evidence import BeliefFunction, Credit
 from btm.runtime.intents import Intents
@@ -132,8 +132,10 @@ class Ledger:
             self._credit.give(learned.attempts, now)
             if outcome.kind is ErrorKind.FACTUAL_ERROR:
                 conversation.reads.doubt(call.tool)
+            if call.effect is Effect.WRITE and (outcome.ok or outcome.ambiguous):
+                conversation.reads.forget()  # what was read before what may have changed things is not held against
             began = Began(ticket.at, ticket.order, self._begun)
-            self.conditions.note(call, outcome.kind, now, began)
+            self.conditions.note(call, None if outcome.rule == NOT_YET else outcome.kind, now, began)
             shapes: tuple[ShapeRow, ...] = ()
             if outcome.ok:
                 if self._map.tools:
@@ -144,28 +146,15 @@ class Ledger:
             # Under the lock, so that events are written in the order in which they were learned.
             self._emit(self._event(ticket, learned, now, shapes))
             self.writes.settle(conversation.tracker, learned)
-            if outcome.ok:
-                learned = self._held_against_writes(conversation, ticket, learned, now, reply.result)
+            if learned.undone is not None:
+                self._credit.turn([attempt for attempt in learned.undone.attempts if attempt.success])
+                self.conversations.found_undone(learned.undone.incident)
+                learned = learned._replace(incident=learned.incident or learned.undone.incident)
             if learned.opened and learned.incident is not None:
                 self._hooks.post(IncidentOpened(learned.incident))
             for incident in learned.closed:
                 self._hooks.post(IncidentClosed(incident))
             return learned
-
-    def _held_against_writes(
-        self, conversation: ConversationState, ticket: Ticket, learned: Learned, now: float, result: Any
-    ) -> Learned:
-        """Keep a write that answered well; hold a read against those kept: one that was not done had failed after all."""
-        call = ticket.call
-        if call.effect is Effect.WRITE:
-            conversation.done.keep(call, now, learned.attempts)
-            return learned
-        write = conversation.done.undone(call, ticket.at, result)
-        if write is None:
-            return learned
-        self._credit.turn([attempt for attempt in write.attempts if attempt.success])
-        incident = self.conversations.suspect(write.call, undone_outcome(write, call), found_wrong=True)
-        return learned if learned.incident is not None else learned._replace(incident=incident)
 
     def _event(self, ticket: Ticket, learned: Learned, now: float, shapes: tuple[ShapeRow, ...]) -> CallEvent:
         failed = (learned.incident,) if learned.incident is not None and not learned.outcome.ok else ()

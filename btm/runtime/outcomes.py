@@ -9,8 +9,10 @@ from typing import Any
 from btm.classify import ShapeProfile, classify
 from btm.classify.expectations import ErrorRule, Expectations
 from btm.classify.expected import against
+from btm.classify.underway import under_way
 from btm.fallback import FallbackMap
 from btm.fallback.values import plain
+from btm.learning.judging import NOT_YET
 from btm.model import Effect, ErrorKind, Outcome, ToolCall
 from btm.store import TaughtRule
 
@@ -56,4 +58,20 @@ def outcome_of(
         outcome = _held_against(expectations, result, outcome, now)
     if outcome.silent and call.effect is Effect.WRITE:
         return replace(outcome, ambiguous=True)
+    if outcome.ok and call.effect is Effect.WRITE and fallback_map.can_tell(call.tool):
+        return _done_yet(result, outcome)
     return outcome
+
+
+def _done_yet(result: Any, outcome: Outcome) -> Outcome:
+    """Say of a write that a read can show whether it is done: what only says that it is under way leaves that open."""
+    try:
+        word = under_way(plain(result))
+    except Exception:  # noqa: BLE001 - as above
+        return outcome
+    if not word:
+        return outcome
+    reason = f"it says {word!r}, which is not done yet"
+    return Outcome(
+        ErrorKind.UNKNOWN, ambiguous=True, silent=True, confidence=0.5, reason=reason, rule=NOT_YET
+    )

@@ -129,6 +129,23 @@ def current_decay(connection: Connection, now: float | None = None) -> Decay:
     return _rebase(connection, decay, now) if decay.overdue(now) else decay
 
 
+def start_forgetting(connection: Connection, now: float) -> bool:
+    """Have a database that holds what was fitted from logs, and nothing lived through, forget from now on.
+
+    Logs are fitted without a half-life, each conversation as much as any other; what goes live must see tools change.
+    Weights stay as they are: one of now is 1. Return whether that was due.
+    """
+    if not math.isinf(decay_of(read(connection)).half_life_s):
+        return False
+    lived = connection.execute(select(t.calls.c.call_id).limit(1)).first() is not None
+    fitted = connection.execute(select(t.fitted.c.digest).limit(1)).first() is not None
+    if lived or not fitted:
+        return False
+    state(connection, "half_life_s", repr(DEFAULT_HALF_LIFE_S))
+    state(connection, "landmark", repr(now))
+    return True
+
+
 def _held_decay(connection: Connection, *, alone: bool) -> Decay:
     # SQLite knows no locks of rows, and its writers come one at a time anyway.
     held = select(t.meta).where(t.meta.c.key == "landmark").with_for_update(read=not alone)

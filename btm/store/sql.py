@@ -175,6 +175,21 @@ class SqlStore:
         self._asked = RequestedMeta(decay.half_life_s, decay.landmark)
         self._key, self._key_warning = keys.key, keys.warning
 
+    def go_live(self, now: float) -> None:
+        """Have what was fitted from logs fade from now on, unless a half-life was asked for; say so once."""
+        if not math.isinf(self._asked.half_life_s or 0.0):
+            return
+        with self._transaction() as connection, as_written(self.where):
+            started = meta.start_forgetting(connection, now)
+            decay = meta.decay_of(meta.read(connection))
+        self._asked = RequestedMeta(decay.half_life_s, decay.landmark)
+        if started:
+            _log.warning(
+                "%s was fitted from logs and is used live: from now on it %s (half_life_s=math.inf keeps it for good)",
+                self.where,
+                meta.pace(decay.half_life_s),
+            )
+
     # -- reading ------------------------------------------------------------------------------------------------
 
     def load_ahead(self, now: float) -> None:

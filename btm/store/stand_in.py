@@ -60,6 +60,8 @@ def open_store(
 
     def opened(where: str | Path | None, *, to_read: bool = False) -> SqlStore:
         store = SqlStore(where, half_life_s=half_life_s, now=now, hash_key=hash_key, read_only=to_read)
+        if half_life_s is None and where is not None and not to_read:
+            store.go_live(now)
         if not strict or to_read:
             store.load_ahead(now)  # what cannot be read is found now, and not when the agent runs
         if store.key_warning:

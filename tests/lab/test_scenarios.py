@@ -53,6 +53,13 @@ def test_the_promise_holds_for_other_rates_and_longer_runs_of_faults(
     assert max(e.identical_repeats for e in evaluation.episodes) <= 40
 
 
+@pytest.mark.parametrize("kind", [ErrorKind.AUTH_ERROR, ErrorKind.STALE_DATA, ErrorKind.PARTIAL_DATA])
+def test_other_kinds_pass_too_where_they_are_asked_for(kind: ErrorKind) -> None:
+    evaluation = run(3, Scenario.RETRY_WORKS, weights={kind: 1.0}, max_consecutive=1)
+    assert evaluation.episodes
+    assert all(e.solved and kind in e.kinds for e in evaluation.episodes)
+
+
 @given(SEEDS)
 @settings(max_examples=8)
 def test_the_bare_agent_fails_where_its_tool_is_blocked(seed: int) -> None:

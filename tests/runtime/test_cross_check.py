@@ -69,6 +69,25 @@ def test_an_irreversible_write_waits_for_a_second_source(memory: ToolMemory) -> 
     assert shop.calls == ["get_order", "list_orders", "refund"]
 
 
+def test_a_second_source_that_is_down_for_a_moment_is_asked_again(memory: ToolMemory) -> None:
+    shop, failing = Shop(total=99, listed=10), [TimeoutError("timed out")]
+
+    def flaky(tool: str, arguments: Mapping[str, Any]) -> Any:
+        if tool == "list_orders" and failing:
+            shop.calls.append(tool)
+            raise failing.pop()
+        return shop(tool, arguments)
+
+    for tool, arguments in (
+        ("get_order", {"order_id": "O1", "user_id": "u1"}),
+        ("refund", {"order_id": "O1", "amount": 99}),
+    ):
+        handled = memory.call(ToolCall(tool, arguments, memory.effect_of(tool), "c"), flaky)
+    assert shop.calls[:3] == ["get_order", "list_orders", "list_orders"]
+    assert handled.refused
+    assert shop.refunds == []
+
+
 def test_it_is_held_when_the_second_source_disagrees_and_the_advice_is_about_the_read(
     memory: ToolMemory,
 ) -> None:
@@ -116,6 +135,22 @@ def test_what_was_read_before_a_write_is_not_held_against_what_is_read_after_it(
     call(memory, shop, "note", order_id="O1")
     shop.listed = 7  # the write changed the world, and rightly so
     assert not call(memory, shop, "refund", order_id="O1", amount=10).refused
+
+
+def test_what_was_read_before_a_write_that_may_have_happened_is_not_held_against_what_is_read_after_it() -> (
+    None
+):
+    memory = ToolMemory.open(fallback_map=MAP, mode="advise", clock=lambda: 1_000.0)
+    shop = Shop(total=10, listed=10)
+    call(memory, shop, "get_order", order_id="O1", user_id="u1")
+
+    def lost(tool: str, arguments: Mapping[str, Any]) -> Any:
+        shop(tool, arguments)
+        raise TimeoutError("timed out")
+
+    memory.call(ToolCall("refund", {"order_id": "O1", "amount": 10}, memory.effect_of("refund"), "c"), lost)
+    shop.listed = 0  # the refund has changed it
+    assert "disagree" not in str(call(memory, shop, "list_orders", user_id="u1").context)
 
 
 def test_a_call_that_failed_over_its_arguments_sends_us_back_to_where_they_came_from(

@@ -105,3 +105,40 @@ def test_the_success_that_was_learned_is_moved_here_and_in_the_database(tmp_path
         assert (before.worked, after.worked) == (pytest.approx(1.0, rel=1e-3), pytest.approx(0.0, abs=1e-3))
     with open_memory("advise", tmp_path / "a.db") as memory:
         assert memory.belief(key).worked == pytest.approx(0.0, abs=1e-3)
+
+
+ALWAYS = FallbackMap.from_text("""
+version: 1
+domain: orders
+tools:
+  cancel_order:
+    effect: write
+    irreversible: true
+    verify:
+      tool: get_order
+      arguments: {order_id: "{{ call.order_id }}"}
+      done_when: "result.status == 'cancelled'"
+      always: true
+  get_order: {effect: read}
+""")
+
+
+def test_where_the_map_says_always_act_looks_after_every_success() -> None:
+    for works in (True, False):
+        shop = Shop(works=works)
+        memory = ToolMemory.open(fallback_map=ALWAYS, mode="act", sleep=lambda _: None)
+        handled = call(memory, shop, "cancel_order")
+        assert shop.calls == ["cancel_order", "get_order"]
+        assert handled.result == {"ok": True}
+        assert (handled.context is None) is works
+        if handled.context is not None:
+            assert "factual_error" in handled.context.text
+
+
+def test_where_the_map_says_always_advise_asks_for_the_look() -> None:
+    handled = call(ToolMemory.open(fallback_map=ALWAYS), Shop(works=True), "cancel_order")
+    assert handled.context is not None
+    assert (
+        'next: verify with get_order {"order_id":"O1"} whether cancel_order went through'
+        in handled.context.text
+    )

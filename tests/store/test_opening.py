@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import math
 import sqlite3
 import stat
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -19,7 +21,7 @@ from btm.errors import StoreError
 from btm.fallback import FallbackMap
 from btm.lab.memory_arms import memory_arm
 from btm.model import Effect, ToolCall
-from btm.store import Store, hash_key
+from btm.store import FittedConversation, Store, hash_key
 from btm.store.merging import made_whole
 from btm.store.sql import SqlStore
 from btm.store.stand_in import open_store
@@ -310,3 +312,34 @@ def test_values_that_no_btm_has_written_are_told_and_stop_no_agent(
     with caplog.at_level(logging.WARNING, "btm"), ToolMemory.open(path) as memory:
         assert memory.call(ToolCall("get_x", {}, Effect.READ), lambda tool, given: 1).unwrap() == 1
     assert len(caplog.messages) == 1
+
+
+def fitted_from_logs(path: Path) -> None:
+    with closing(SqlStore(path, half_life_s=math.inf, now=NOW)) as store:
+        store.add_learned(
+            [(key("get_order", "timeout", "retry"), 8.0, 2.0)], fitted=[FittedConversation("d", "log:1", 20)]
+        )
+
+
+def test_what_was_fitted_from_logs_fades_once_it_goes_live_and_that_is_said_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    fitted_from_logs(tmp_path / "btm.db")
+    now = NOW + 1e8
+    for _ in range(2):
+        with closing(ToolMemory.open(tmp_path / "btm.db", clock=lambda: now)) as memory:
+            belief = memory.belief(key("get_order", "timeout", "retry"))
+            assert belief.n == pytest.approx(10.0)  # what was fitted counts in full on the first day
+    assert caplog.text.count("forgets half in 14 days") == 1
+    with closing(ToolMemory.open(tmp_path / "btm.db", clock=lambda: now + 14 * 86_400)) as memory:
+        assert memory.belief(key("get_order", "timeout", "retry")).n == pytest.approx(5.0)
+
+
+@pytest.mark.parametrize("how", [{"half_life_s": math.inf}, {"read_only": True}])
+def test_who_asks_for_no_half_life_or_only_reads_keeps_what_was_fitted_for_good(
+    tmp_path: Path, how: dict[str, Any]
+) -> None:
+    fitted_from_logs(tmp_path / "btm.db")
+    with closing(ToolMemory.open(tmp_path / "btm.db", clock=lambda: NOW + 1e9, **how)) as memory:
+        assert memory.belief(key("get_order", "timeout", "retry")).n == pytest.approx(10.0)
+    assert stated(tmp_path / "btm.db")["half_life_s"] == "inf"
