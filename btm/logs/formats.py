@@ -16,6 +16,7 @@ from btm.logs.sample import Sample
 from btm.logs.scanner import Path
 from btm.support.untrusted import redact
 
+BEGINS = "The log begins with: "
 _SHOWN = 160
 
 
@@ -72,4 +73,4 @@ def named_reader(name: str) -> Reader:
 def _unknown(log: Log) -> str:
     looked_for = "\n".join(f"  {reader.NAME}: {reader.LOOKS_FOR}" for reader in _READERS)
     begins = redact(log.sample.head[: 4 * _SHOWN].decode("utf-8", "backslashreplace"), _SHOWN)
-    return f"{log.name}: the format is not known. Looked for:\n{looked_for}\nThe log begins with: {begins}"
+    return f"{log.name}: the format is not known. Looked for:\n{looked_for}\n{BEGINS}{begins}"

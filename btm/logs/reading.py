@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from btm.errors import TraceError
+from btm.errors import TraceError, UnknownFormatError
 from btm.logs.conversation import Conversation, Passed, Skipped
-from btm.logs.formats import Reader, named_reader, reader_for
+from btm.logs.formats import BEGINS, Reader, named_reader, reader_for
 from btm.logs.loose import Gathering, put_in_order
 from btm.logs.records import Log
 from btm.logs.source import STDIN, ByteStream, LogFile, Watch, find_logs, open_log
@@ -108,6 +108,8 @@ def opened(
             if log.named:
                 raise
             why = str(error).removeprefix(f"{log.path}: ")
+            if isinstance(error, UnknownFormatError):  # what was looked for is said of a log that was named
+                why = f"{why.partition('.')[0]}; it begins with: {why.rpartition(BEGINS)[2]}"
             found = Skipped(log.path, 0, why, lost=lost_in(log.path) is not None)
         yield found
 

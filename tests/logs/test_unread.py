@@ -127,3 +127,10 @@ def test_a_log_of_whose_calls_none_is_answered_although_it_holds_answers_is_an_e
         assert [reason.partition(",")[0] for reason in reasons] == (
             ["none of its 6 calls has an answer"] if code else []
         )
+
+
+def test_an_unknown_file_of_a_folder_is_said_in_a_line(tmp_path: Path) -> None:
+    write(tmp_path / "good.json", GOOD)
+    write(tmp_path / "notes.md", "# Notes. And more\n")
+    _, document = fitted(tmp_path)
+    assert document["skipped"][0]["reason"] == "the format is not known; it begins with: # Notes. And more"
