@@ -201,6 +201,8 @@ def _parse(text: str, state: str | None) -> tuple[nodes.Template, frozenset[str]
         else:
             expression = parser.parse_expression()
             if not parser.stream.eos:
+                if parser.stream.current.type == "assign":
+                    raise TemplateError(f"{text.strip()!r} has a single '='; write '==' to compare")
                 raise TemplateError(f"{text.strip()!r} does not end after its first expression")
             tree = nodes.Template([nodes.Output([expression], lineno=1)], lineno=1)
         tree, paths = narrow(tree)

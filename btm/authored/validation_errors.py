@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel, RootModel, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
+from btm.authored.slips import colon_meant
 from btm.errors import AuthoredFileError, nearest
 
 if TYPE_CHECKING:
@@ -125,9 +126,9 @@ def _say(details: ErrorDetails, node: Node, model: type[BaseModel]) -> _Validati
             path, here, f"{label} is {describe(given)}", expected, nearest(str(given), known)
         )
     if _is_type(kind):
-        return _ValidationProblem(
-            path, here, f"{label} is {describe(given)}", _TYPES[kind.removesuffix("_type")], type_only=True
-        )
+        wanted = _TYPES[kind.removesuffix("_type")]
+        meant = colon_meant(given) if isinstance(given, str) and "mapping" in wanted else ""
+        return _ValidationProblem(path, here, f"{label} is {describe(given)}", wanted, meant, type_only=True)
     if kind == "value_error":
         return _ValidationProblem(path, here, f"{label}: {context.get('error', details['msg'])}", "")
     message = details["msg"][:1].lower() + details["msg"][1:]
@@ -159,7 +160,11 @@ def _is_type(kind: str) -> bool:
 def _label(path: Sequence[str | int]) -> str:
     text = ""
     for part in path[-3:]:
-        text += f"[{part + 1}]" if isinstance(part, int) else ("." if text else "") + part
+        text += (
+            f"{' ' if text else 'item '}#{part + 1}"
+            if isinstance(part, int)
+            else ("." if text else "") + part
+        )
     return text.lstrip(".") or "the file"
 
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from btm.authored.slips import Slip, slip_of
 from btm.authored.yaml_scalars import CORE_TAG, NotPlainError, Scalar, read_scalar
 from btm.errors import AuthoredFileError
 
@@ -104,9 +105,12 @@ def parse(text: str, file: str, error: type[AuthoredFileError] = AuthoredFileErr
         mark = problem.problem_mark or problem.context_mark
         if mark and problem.context_mark and mark.line >= len(text.splitlines()):
             mark = problem.context_mark  # what is not closed says more than the end of the file
-        what = " ".join(part for part in (problem.context, problem.problem) if part)
+        said = " ".join(part for part in (problem.context, problem.problem) if part)
         line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
-        raise error(f"this is not YAML: {what}", file=file, line=line, column=column) from problem
+        found = slip_of(text, line, column, said) or Slip(f"this is not YAML: {said}", "", line, column)
+        raise error(
+            found.what, file=file, line=found.line, column=found.column, expected=found.expected
+        ) from problem
     except yaml.YAMLError as problem:  # the reader's own complaint about characters has no mark
         line, column = _first_unreadable(text)
         raise error("this character is not allowed in YAML", file=file, line=line, column=column) from problem

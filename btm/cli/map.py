@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -80,7 +81,8 @@ def init_command(tools: str, output: str | None, domain: str | None, as_json: bo
     """
     from btm.authored.loading import read_text  # noqa: PLC0415
     from btm.fallback import FallbackMap  # noqa: PLC0415
-    from btm.maps.init import extend_map, new_map  # noqa: PLC0415
+    from btm.fallback.schema import json_schema  # noqa: PLC0415
+    from btm.maps.init import SCHEMA_FILE, extend_map, new_map  # noqa: PLC0415
 
     try:
         found = read_tools_option(tools) or ()
@@ -96,6 +98,9 @@ def init_command(tools: str, output: str | None, domain: str | None, as_json: bo
             )
         if path is not None:
             write_file(path, text)
+            schema = path.with_name(SCHEMA_FILE)
+            if not schema.exists():  # the draft's first line points to it: editors complete at once
+                write_file(schema, json.dumps(json_schema(), indent=1) + "\n")
     except BTMError as problem:
         fail(str(problem))
     if as_json:

@@ -13,6 +13,7 @@ from rich.text import Text
 from btm.maps.finding import Diagnostic, Severity
 
 _STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold cyan"}
+_REPEATS = 3  # so many findings of one kind are shown once
 _WIDEST = 110  # of a line of the file
 _WORD = re.compile(r"\"[^\"]*\"|'[^']*'|[\w.\-/]+|\S")
 
@@ -20,11 +21,31 @@ _WORD = re.compile(r"\"[^\"]*\"|'[^']*'|[\w.\-/]+|\S")
 def show_findings(findings: Sequence[Diagnostic], out: Console) -> None:
     """Print every finding with the line of the file that it is about and a mark under the word."""
     lines: dict[str, list[str]] = {}
-    for finding in findings:
+    for finding, others in _grouped(findings):
         file = finding.place.file
         if file not in lines:
             lines[file] = _lines_of(file)
-        out.print(_shown(finding, lines[file], out.width), soft_wrap=True)
+        shown = _shown(finding, lines[file], out.width)
+        if others:
+            places = ", ".join(str(other.place.line) for other in others)
+            shown.append(
+                _folded(f"  the same {len(others)} more times, in lines {places}", out.width, "  ") + "\n"
+            )
+        out.print(shown, soft_wrap=True)
+
+
+def _grouped(findings: Sequence[Diagnostic]) -> list[tuple[Diagnostic, list[Diagnostic]]]:
+    """Return findings, each with those that say the same of other places of the file, where there are three or more."""
+    alike: dict[tuple[str, ...], list[Diagnostic]] = {}
+    for finding in findings:
+        key = (finding.severity, finding.code, finding.place.file, finding.help)
+        # A sentence of the format's own is about one place; the rest differ in the tool's name only.
+        alone = (str(finding.place),) if finding.code == "format" else ()
+        alike.setdefault((*key, *alone), []).append(finding)
+    grouped: list[tuple[Diagnostic, list[Diagnostic]]] = []
+    for group in alike.values():
+        grouped += [(group[0], group[1:])] if len(group) >= _REPEATS else [(one, []) for one in group]
+    return sorted(grouped, key=lambda pair: findings.index(pair[0]))
 
 
 def summary(findings: Iterable[Diagnostic]) -> str:

@@ -26,6 +26,7 @@ from btm.model import ErrorKind
 if TYPE_CHECKING:
     from btm.fallback import FallbackMap
     from btm.fallback.graph import Way
+    from btm.maps.observed import Observations, ObservedCheck
     from btm.maps.picture import Picture
     from btm.maps.suggest import Suggestion
 
@@ -44,6 +45,13 @@ _FORMATS = {
 @TOOLS
 @DATABASE
 @click.option(
+    "--logs",
+    "logs",
+    multiple=True,
+    type=click.Path(exists=True, path_type=Path),
+    help="Logs of conversations, as btm fit reads them: what agents gave to what; may be given several times.",
+)
+@click.option(
     "--limit", type=click.IntRange(1, 20), default=3, show_default=True, help="The most for one tool."
 )
 @click.option(
@@ -59,11 +67,16 @@ def suggest_command(
     file: str,
     tools: str | None,
     database: str | None,
+    logs: tuple[Path, ...],
     limit: int,
     accepted: tuple[tuple[str, str], ...],
     as_json: bool,
 ) -> None:
-    """Propose fallbacks with reasons; nothing is written but what --accept names."""
+    """Propose fallbacks with reasons; nothing is written but what --accept names.
+
+    With --logs it also finds, by equal values, what a fallback's arguments were, and which read agents looked with
+    after a write: that one is proposed as 'verify'.
+    """
     from btm.fallback.loading import load_valid, read_map  # noqa: PLC0415
     from btm.maps.editing import add_fallback  # noqa: PLC0415
     from btm.maps.suggest import suggest  # noqa: PLC0415
@@ -71,7 +84,10 @@ def suggest_command(
     try:
         text, path = read_map(file)
         model, _ = load_valid(text, str(path))
-        found = suggest(model, read_tools_option(tools) or (), read_rows_option(database), limit=limit)
+        observed = _observed(logs, quiet=as_json) if logs else None
+        known, rows = read_tools_option(tools) or (), read_rows_option(database)
+        found = suggest(model, known, rows, observed=observed, limit=limit)
+        checks = observed.checks(model) if observed is not None else []
         chosen = _chosen(found, accepted)
         for one in chosen:
             note = f"accepted suggestion: {one.reasons[0] if one.reasons else 'looks alike'}. Is the coverage right?"
@@ -82,9 +98,45 @@ def suggest_command(
     except BTMError as problem:
         fail(str(problem))
     if as_json:
-        emit_json([{"accepted": one in chosen, **one.document()} for one in found])
+        listed = [{"accepted": one in chosen, **one.document()} for one in found]
+        emit_json(listed + [check_document(check) for check in checks])
         return
     _show_suggestions(found, chosen)
+    for check in checks:
+        console().print(check_text(check), markup=False, highlight=False)
+
+
+def _observed(logs: tuple[Path, ...], *, quiet: bool) -> Observations:
+    from btm.cli.logs import read_logs  # noqa: PLC0415
+    from btm.logs.conversation import Skipped  # noqa: PLC0415
+    from btm.maps.observed import Observations  # noqa: PLC0415
+
+    made, skipped = Observations(), list[Skipped]()
+    with read_logs(tuple(map(str, logs)), skipped, form=None, strict=False, quiet=quiet) as conversations:
+        for conversation in conversations:
+            made.add([(recorded.call.tool, recorded.call.arguments) for recorded in conversation.calls])
+    return made
+
+
+def check_document(check: ObservedCheck) -> dict[str, Any]:
+    """Return a proposed check as JSON values."""
+    verify = {"tool": check.target, "arguments": dict(check.arguments)}
+    return {
+        "tool": check.tool,
+        "target": check.target,
+        "reasons": [check.reason],
+        "verify": verify,
+        "accepted": False,
+    }
+
+
+def check_text(check: ObservedCheck) -> str:
+    """Return a proposed check for people: the key to write, and why."""
+    arguments = ", ".join(f'{name}: "{template}"' for name, template in check.arguments.items())
+    return (
+        f"\n{check.tool} could be checked:\n  verify: {{tool: {check.target}, arguments: {{{arguments}}}}}\n"
+        f"  {check.reason}; add 'done_when'"
+    )
 
 
 @click.command("draw", short_help="Draw a map.")

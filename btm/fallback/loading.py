@@ -6,8 +6,8 @@ told without a word of what that file holds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Set
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -43,9 +43,45 @@ def load_text(text: str, file: str) -> Loaded:
         (told,) = links.told([problem])
         raise told from None
     model, problems = validate(node, MapFile, FallbackMapError)
-    if model is not None:
-        problems = problems_in(model, node)
+    problems = problems_in(model, node) if model is not None else [*problems, *_further(node, problems)]
     return Loaded(model if not problems else None, node, tuple(links.told(problems)))
+
+
+def _further(node: Node, problems: Iterable[AuthoredFileError]) -> list[AuthoredFileError]:
+    """Return what else is wrong with a map whose format is: references are followed in what is left without that."""
+    wrong = {(problem.line, problem.column) for problem in problems}
+    rest = _without(node, wrong)
+    model, others = (None, []) if rest is None else validate(rest, MapFile, FallbackMapError)
+    if model is None or rest is None:
+        return []
+    # What was left out is missed in its place, which is told already.
+    gone = {problem.line for problem in problems}
+    return [*others, *(one for one in problems_in(model, rest) if one.line not in gone)]
+
+
+def _without(node: Node, wrong: Set[tuple[int, int]]) -> Node | None:
+    """Return a tree without the keys and list items at these places; None for a node that is one of them."""
+    if (node.place.line, node.place.column) in wrong and node.entries is None:
+        return None
+    if node.entries is not None:
+        kept = {}
+        for key, child in node.entries.items():
+            place = node.keys.get(key)
+            rest = (
+                None if place is not None and (place.line, place.column) in wrong else _without(child, wrong)
+            )
+            if rest is not None:
+                kept[key] = rest
+        return replace(node, entries=kept)
+    if node.items is not None:
+        items = [rest for child in node.items if (rest := _item(child, wrong)) is not None]
+        return replace(node, items=items)
+    return node
+
+
+def _item(child: Node, wrong: Set[tuple[int, int]]) -> Node | None:
+    """An item of a list that misses something is told at its own place, and left out."""
+    return None if (child.place.line, child.place.column) in wrong else _without(child, wrong)
 
 
 def load_valid(text: str, file: str) -> tuple[MapFile, Node]:

@@ -54,8 +54,10 @@ class _Strict(BaseModel):
 class ViaStep(_Strict):
     """One call of a composition. ``as`` names its result for the arguments of later steps and for ``pick``."""
 
-    tool: ToolName
-    arguments: Arguments | None = None
+    tool: ToolName = Field(description="The tool to call.")
+    arguments: Arguments | None = Field(
+        default=None, description="Templates over `call` and `known`; without them same-named arguments pass."
+    )
     as_: str | None = Field(
         default=None, alias="as", description="The name of this step's result.", pattern="^[a-z][a-z0-9_]*$"
     )
@@ -95,8 +97,10 @@ class Repair(_Strict):
     """A tool to run after certain errors, before the same call is made again."""
 
     on: KindName | tuple[KindName, ...] = Field(description="The error kinds (or families) that it repairs.")
-    tool: ToolName
-    arguments: Arguments | None = None
+    tool: ToolName = Field(description="The tool to run.")
+    arguments: Arguments | None = Field(
+        default=None, description="Templates over `call` and `known`; without them same-named arguments pass."
+    )
 
     @property
     def kinds(self) -> frozenset[ErrorKind]:
@@ -107,8 +111,10 @@ class Repair(_Strict):
 class Verify(_Strict):
     """A read that tells whether a write happened."""
 
-    tool: ToolName
-    arguments: Arguments | None = None
+    tool: ToolName = Field(description="The read that looks.")
+    arguments: Arguments | None = Field(
+        default=None, description="Templates over `call` and `known`; without them same-named arguments pass."
+    )
     done_when: ExpressionText | None = Field(
         default=None,
         description="An expression over `call` and the reader's `result`: true when the write happened.",
@@ -125,8 +131,10 @@ class Verify(_Strict):
 class CrossCheck(_Strict):
     """Another tool whose result must agree with this one's in the named fields."""
 
-    tool: ToolName
-    arguments: Arguments | None = None
+    tool: ToolName = Field(description="The other tool.")
+    arguments: Arguments | None = Field(
+        default=None, description="Templates over `call` and `known`; without them same-named arguments pass."
+    )
     compare: tuple[str, ...] = Field(min_length=1, description="Dotted paths of the fields that must agree.")
     pick: ExpressionText | None = Field(
         default=None,
@@ -137,26 +145,26 @@ class CrossCheck(_Strict):
 class Fresh(_Strict):
     """The result's own time, and how old it may be."""
 
-    field: str
+    field: str = Field(description="The dotted path of the time in the result.")
     within: Duration
 
 
 class Expect(_Strict):
     """What a good result looks like. Paths are dotted; ``items[].price`` reaches into lists."""
 
-    required: tuple[str, ...] = ()
-    types: dict[str, JsonType] = Field(default_factory=dict)
+    required: tuple[str, ...] = Field(default=(), description="Fields without which it is partial data.")
+    types: dict[str, JsonType] = Field(default_factory=dict, description="The JSON type of each field.")
     ranges: dict[str, Range] = Field(
         default_factory=dict, description="[minimum, maximum]; null leaves a side open."
     )
-    fresh: Fresh | None = None
+    fresh: Fresh | None = Field(default=None, description="How old the result may be.")
 
 
 class ErrorText(_Strict):
     """An error's text that this tool is known to give, and what it means."""
 
     match: Regex = Field(description="A regular expression, searched case-blind in the text.")
-    kind: ErrorKind
+    kind: ErrorKind = Field(description="What it means.")
 
 
 class BreakerGroup(_Strict):
@@ -177,7 +185,10 @@ class ToolEntry(_Strict):
     )
     irreversible: bool = Field(default=False, description="Whether what it does cannot be undone.")
     idempotent: bool = Field(default=False, description="Whether a repeated call does no more than one.")
-    role: ToolRole | None = None
+    role: ToolRole | None = Field(
+        default=None,
+        description="escalation: hands over to a human; repair: makes others work again; verify: only looks.",
+    )
     kind: ToolKind | None = Field(
         default=None,
         description="general: every call is another command (a shell, SQL, HTTP), so that one failure says nothing "
@@ -196,7 +207,7 @@ class ToolEntry(_Strict):
         default=None,
         description="The argument that takes an idempotency key. btm fills one a wish and repeats with the same one.",
     )
-    description: str = ""
+    description: str = Field(default="", description="What it does, for people.")
     takes: tuple[str, ...] | None = Field(
         default=None, description="The tool's arguments; an optional one ends in '?'. Makes checks sharper."
     )
@@ -204,12 +215,14 @@ class ToolEntry(_Strict):
     cost: Cost = Field(default=1.0, description="What a call costs; 1 is an ordinary call.")
     latency: Duration | None = Field(default=None, description="How long a call usually takes.")
     timeout: Duration | None = Field(default=None, description="How long to wait for a call.")
-    fallbacks: tuple[Fallback, ...] = ()
-    repairs: tuple[Repair, ...] = ()
-    verify: Verify | None = None
-    cross_check: CrossCheck | None = None
-    expect: Expect | None = None
-    errors: tuple[ErrorText, ...] = ()
+    fallbacks: tuple[Fallback, ...] = Field(default=(), description="What stands in for it, the best first.")
+    repairs: tuple[Repair, ...] = Field(
+        default=(), description="What makes it work again after certain errors."
+    )
+    verify: Verify | None = Field(default=None, description="How to see whether this write happened.")
+    cross_check: CrossCheck | None = Field(default=None, description="A second source for its answers.")
+    expect: Expect | None = Field(default=None, description="What a good result looks like.")
+    errors: tuple[ErrorText, ...] = Field(default=(), description="Texts of its errors, and what they mean.")
     breaker: BreakerGroup | None = Field(
         default=None, description="The service behind the tool, for the circuit breaker."
     )
@@ -233,14 +246,16 @@ class ToolEntry(_Strict):
 class MapFile(_Strict):
     """A fallback map: one file a domain."""
 
-    version: Literal[1]
-    domain: str = Field(min_length=1, max_length=100)
-    description: str = ""
+    version: Literal[1] = Field(description="The version of this format: 1.")
+    domain: str = Field(
+        min_length=1, max_length=100, description="What the tools are about: a name of your own."
+    )
+    description: str = Field(default="", description="What this map is for, for people.")
     extends: str | None = Field(
         default=None,
         description="Another map, by file (relative to this one) or shipped name; this one's keys win.",
     )
-    tools: dict[ToolName, ToolEntry]
+    tools: dict[ToolName, ToolEntry] = Field(description="What the map says of each tool, by its name.")
 
 
 def json_schema() -> dict[str, Any]:

@@ -9,17 +9,20 @@ from collections.abc import Iterable, Mapping
 from btm.maps.editing import add_tools, flow
 from btm.maps.toolinfo import ToolInfo
 from btm.model import Effect
+from btm.support.effects import WRITE_WORDS, name_words
 from btm.support.untrusted import cut
 
-_HEAD = """\
-# yaml-language-server: $schema=./fallback-map.schema.json
+SCHEMA_FILE = "fallback-map.schema.json"
+"""The name of the schema beside a map: with it editors complete keys and show what they mean."""
+
+_HEAD = f"""\
+# yaml-language-server: $schema=./{SCHEMA_FILE}
 # A fallback map for btm: what each tool does, and what can stand in for it when it fails.
 # 1. Go through the lines marked "guessed" and confirm or correct them; then delete the mark.
-# 2. Add fallbacks. `btm map suggest {file} --tools ...` proposes some, with reasons.
-# 3. `btm map check {file} --tools ...` tells what is wrong or missing.
-# `btm map schema > fallback-map.schema.json` gives editors completion through the first line.
+# 2. Add fallbacks. `btm map suggest {{file}} --tools ...` proposes some, with reasons.
+# 3. `btm map check {{file}} --tools ...` tells what is wrong or missing.
 version: 1
-domain: {domain}
+domain: {{domain}}
 tools:
 """
 _EXAMPLE = """\
@@ -33,17 +36,32 @@ _EXAMPLE = """\
   #         arguments: {user_id: "{{ known.user_id }}"}
   #         pick: "result | selectattr('order_id', 'eq', call.order_id) | first"
 """
-_ESCALATIONS = re.compile(
-    r"(transfer|escalate|hand_?(off|over)|handoff|contact|talk|connect|ask).*(human|agent|support|operator|person)|^escalate",
-    re.IGNORECASE,
-)
+_PEOPLE = frozenset(
+    ("human", "humans", "person", "people", "operator", "support", "representative", "rep", "staff", "manager",
+     "supervisor", "specialist", "expert", "team", "helpdesk", "reception", "receptionist", "advisor", "clerk", "oncall")
+)  # fmt: skip
+_HANDS_OVER = frozenset(
+    ("transfer", "escalate", "handoff", "handover", "hand", "contact", "connect", "ask", "talk", "forward",
+     "route", "page", "involve", "speak", "consult", "summon")
+)  # fmt: skip
 _REPAIRS = re.compile(
     r"^(refresh|renew|reauth\w*|re_?login|log_?in|authenticate|reconnect)(_|$|[A-Z])|"
     r"^(get|new|create)_?(access_?)?(token|session)$",
     re.IGNORECASE,
 )
-_IRREVERSIBLE = re.compile(
-    r"^(delete|cancel|refund|send|pay|transfer|purchase|book|drop|terminate|wipe|purge)(_|$|[A-Z])"
+# What leaves the house or moves money cannot be called back by a second call, whatever else it is called.
+_GONE = frozenset(
+    ("delete", "destroy", "drop", "purge", "wipe", "erase", "terminate", "cancel", "refund", "reimburse", "send", "email",
+     "mail", "sms", "text", "message", "post", "publish", "tweet", "broadcast", "reply", "pay", "payout", "charge", "bill",
+     "invoice", "transfer", "wire", "withdraw", "purchase", "buy", "order", "checkout", "sell", "trade", "donate", "tip",
+     "book", "reserve", "ship", "dispatch", "sign", "submit", "fax", "print", "void", "forfeit", "dial")
+)  # fmt: skip
+_GONE_THINGS = frozenset(
+    ("payment", "payments", "money", "refund", "payout", "booking", "reservation", "mail", "letter", "order", "orders",
+     "purchase", "trade", "transfer", "charge", "withdrawal", "donation")
+)  # fmt: skip
+_MAKES = frozenset(
+    ("make", "create", "issue", "place", "process", "execute", "initiate", "do", "submit", "confirm", "start")
 )
 
 
@@ -81,10 +99,31 @@ def block_of(tool: ToolInfo, common: frozenset[str] = frozenset()) -> str:
     return "\n".join(lines) + "\n"
 
 
+def hands_over(name: str) -> bool:
+    """Guess from its name whether a tool hands the conversation to a person."""
+    words = name_words(name)
+    verbs = [place for place, word in enumerate(words) if word in _HANDS_OVER]
+    if words[:1] == ("escalate",):
+        return True
+    if not verbs:
+        return False
+    after = words[verbs[0] + 1 :]
+    # Agents of software are called and asked as well: only who is talked to is a person.
+    talks = words[verbs[0]] in ("talk", "speak", "contact", "connect", "escalate")
+    return any(word in _PEOPLE or (talks and word in ("agent", "agents")) for word in after)
+
+
+def cannot_be_undone(name: str) -> bool:
+    """Guess from its name whether a write cannot be undone: its first verb says so, or what it makes does."""
+    words = name_words(name)
+    verb = next((word for word in words if word in _GONE or word in _MAKES or word in WRITE_WORDS), "")
+    return verb in _GONE or (verb in _MAKES and not _GONE_THINGS.isdisjoint(words))
+
+
 def _facts(tool: ToolInfo) -> Mapping[str, str]:
     effect, why = tool.effect()
     facts: dict[str, str] = {}
-    if _ESCALATIONS.search(tool.name):
+    if hands_over(tool.name):
         facts["role"] = "escalation  # guessed from its name"
     elif _REPAIRS.search(tool.name):
         facts["role"] = "repair  # guessed from its name"
@@ -96,7 +135,7 @@ def _facts(tool: ToolInfo) -> Mapping[str, str]:
         facts["idempotent"] = "true  # its idempotentHint is true"
     if tool.destructive and effect is Effect.WRITE:
         facts["irreversible"] = "true  # its destructiveHint is true"
-    elif effect is Effect.WRITE and "role" not in facts and _IRREVERSIBLE.match(tool.name):
+    elif effect is Effect.WRITE and "role" not in facts and cannot_be_undone(tool.name):
         facts["irreversible"] = "true  # guessed from its name"
     if tool.properties:
         facts["takes"] = flow(list(tool.takes))

@@ -17,7 +17,11 @@ Point = tuple[float, float]
 Size = tuple[float, float]
 
 _ROW_GAP = 16.0
+_LABEL_ROW = 17.0
+_WIDEST_ROW_GAP = 120.0
 _COLUMN_GAP = 120.0
+LABEL_CHARACTER = 5.8
+"""The width of one character of a line's label, at 10 px."""
 _SWEEPS = 8
 _MAX_LAYERS = 6
 _MAX_ROOTS = 200
@@ -67,8 +71,14 @@ def layered(boxes: Sequence[Box], lines: Sequence[PictureEdge], sizes: Mapping[s
     neighbours = _neighbours(chains)
     _order(layers, neighbours)
     heights = {node: sizes[node][1] if node in sizes else 8.0 for layer in layers for node in layer}
-    centres = _centres(layers, neighbours, heights)
-    return _placed(layers, centres, sizes, heights, chains)
+    # Rows stand so far apart that the labels of all lines find room one under another.
+    most = max(len(layer) for layer in layers)
+    row_gap = max(_ROW_GAP, min(_LABEL_ROW * len(lines) / most, _WIDEST_ROW_GAP) - 30.0)
+    centres = _centres(layers, neighbours, heights, row_gap)
+    # A label stands between two layers, with some room on each side.
+    widest = max((len(line.label) for line in lines), default=0)
+    gap = max(_COLUMN_GAP, widest * LABEL_CHARACTER + 40.0)
+    return _placed(layers, centres, sizes, heights, chains, gap)
 
 
 def _without_circles(keys: Sequence[str], edges: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -174,7 +184,10 @@ def _order(layers: list[list[str]], neighbours: Mapping[str, list[str]]) -> None
 
 
 def _centres(
-    layers: list[list[str]], neighbours: Mapping[str, list[str]], heights: Mapping[str, float]
+    layers: list[list[str]],
+    neighbours: Mapping[str, list[str]],
+    heights: Mapping[str, float],
+    row_gap: float,
 ) -> dict[str, float]:
     """Stack each layer, then pull boxes towards their neighbours without changing the order."""
     centre: dict[str, float] = {}
@@ -182,7 +195,7 @@ def _centres(
         y = 0.0
         for node in layer:
             centre[node] = y + heights[node] / 2
-            y += heights[node] + _ROW_GAP
+            y += heights[node] + row_gap
     for _ in range(_SWEEPS):
         for layer in layers:
             wanted = [
@@ -192,7 +205,7 @@ def _centres(
             placed: list[float] = []
             for index, node in enumerate(layer):
                 least = (
-                    placed[-1] + (heights[layer[index - 1]] + heights[node]) / 2 + _ROW_GAP
+                    placed[-1] + (heights[layer[index - 1]] + heights[node]) / 2 + row_gap
                     if placed
                     else float("-inf")
                 )
@@ -209,6 +222,7 @@ def _placed(
     sizes: Mapping[str, Size],
     heights: Mapping[str, float],
     chains: Mapping[tuple[str, str], list[str]],
+    gap: float,
 ) -> Placed:
     made = Placed()
     x, middles = 0.0, {}
@@ -218,8 +232,8 @@ def _placed(
             middles[node] = (x + width / 2, centres[node])
             if node in sizes:
                 made.corners[node] = (x, centres[node] - heights[node] / 2)
-        x += width + _COLUMN_GAP
-    made.width = x - _COLUMN_GAP
+        x += width + gap
+    made.width = x - gap
     made.height = max((y + sizes[node][1] for node, (_, y) in made.corners.items()), default=0.0)
     made.joints = {ends: [middles[joint] for joint in chain[1:-1]] for ends, chain in chains.items()}
     return made

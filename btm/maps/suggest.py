@@ -6,12 +6,13 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from btm.fallback.checking import steps_of
 from btm.fallback.schema import MapFile
 from btm.maps.evidence import Row, Switch, switches
+from btm.maps.observed import Observations
 from btm.maps.schemas import fits
 from btm.maps.toolinfo import ToolInfo
 from btm.model import Effect
@@ -47,12 +48,18 @@ class Suggestion:
 
 
 def suggest(
-    model: MapFile, tools: Iterable[ToolInfo] = (), rows: Iterable[Row] = (), *, limit: int = 3
+    model: MapFile,
+    tools: Iterable[ToolInfo] = (),
+    rows: Iterable[Row] = (),
+    *,
+    observed: Observations | None = None,
+    limit: int = 3,
 ) -> list[Suggestion]:
     """Propose fallbacks that the map does not have yet, best first, at most ``limit`` for a tool.
 
     Tools come from the map, made richer by ``tools`` where they are given. A write is never proposed for a read nor
-    a read for a write. ``rows`` is evidence as :func:`btm.maps.evidence.rows_of` gives it.
+    a read for a write. ``rows`` is evidence as :func:`btm.maps.evidence.rows_of` gives it; what logs showed of arguments
+    (``observed``) goes before what their names say.
     """
     known = _tools_of(model, tools)
     weights = _weights(known.values())
@@ -75,8 +82,20 @@ def suggest(
                 )
             )
         ]
-        found.extend(sorted(offers, key=lambda s: (-s.score, s.target))[:limit])
+        best = sorted(offers, key=lambda s: (-s.score, s.target))[:limit]
+        found.extend(_given(one, observed) if observed is not None else one for one in best)
     return sorted(found, key=lambda s: (-s.score, s.tool, s.target))
+
+
+def _given(suggestion: Suggestion, observed: Observations) -> Suggestion:
+    """Return a suggestion with the arguments that were seen."""
+    seen = observed.arguments(suggestion.tool, suggestion.target)
+    if not seen:
+        return suggestion
+    arguments = {**suggestion.fallback.get("arguments", {}), **seen}
+    reason = f"in the logs these arguments were the same: {', '.join(sorted(seen))}"
+    fallback = {**suggestion.fallback, "arguments": arguments}
+    return replace(suggestion, reasons=(*suggestion.reasons, reason), fallback=fallback)
 
 
 def _tools_of(model: MapFile, tools: Iterable[ToolInfo]) -> dict[str, ToolInfo]:

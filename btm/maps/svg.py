@@ -7,7 +7,7 @@ from html import escape
 from importlib import import_module
 
 from btm.errors import MissingExtraError
-from btm.maps.layout import Placed, Point, components, layered
+from btm.maps.layout import LABEL_CHARACTER, Placed, Point, components, layered
 from btm.maps.picture import COLOURS, DEAD_END, Box, Look, Picture, PictureEdge
 from btm.maps.strokes import Stroke, stroke_of
 
@@ -16,6 +16,9 @@ _CHARACTER = 7.3  # the width of one character at 13 px, a little generous
 _MARGIN = 28.0
 _GROUP_GAP = 40.0
 _GRID_WIDTH = 1_000.0
+_OFF = tuple(
+    15.0 * step * side for step in range(12) for side in (-1, 1)
+)  # how far off its line a label may stand
 
 
 def draw_svg(picture: Picture) -> str:
@@ -94,7 +97,11 @@ def _group(
     dx, dy = at
     drawn: list[str] = []
     labels: list[str] = []
-    taken: list[Point] = []
+    # Where no label may stand: on another one, given by its centre and half its size, or on a box.
+    taken = [
+        (x + dx + sizes[key][0] / 2, y + dy + sizes[key][1] / 2, sizes[key][0] / 2, sizes[key][1] / 2)
+        for key, (x, y) in placed.corners.items()
+    ]
     for line in sorted(lines, key=lambda one: one.coverage):
         stroke = stroke_of(line, placed, sizes, at)
         shade = "#2d3748" if line.coverage >= 0.995 else "#718096"
@@ -104,7 +111,7 @@ def _group(
             f" stroke-opacity='0.75'{dashes}/>"
         )
         drawn.append(_arrow(stroke, shade))
-        labels.append(_label(stroke, line.label, taken))
+        labels.append(_label(stroke, line.label, taken, (dy - 8.0, dy + placed.height + 8.0)))
     boxed = [
         _box(box, placed.corners[box.key][0] + dx, placed.corners[box.key][1] + dy, sizes[box.key])
         for box in boxes
@@ -117,16 +124,20 @@ def _arrow(stroke: Stroke, shade: str) -> str:
     return f"<path d='M{x:.1f},{y:.1f} l{9 * direction},-4.5 l0,9 z' fill='{shade}'/>"
 
 
-def _label(stroke: Stroke, text: str, taken: list[Point]) -> str:
-    """A label on the line, moved along it until it lies on no other label."""
+def _label(
+    stroke: Stroke, text: str, taken: list[tuple[float, float, float, float]], between: tuple[float, float]
+) -> str:
+    """A label on the line, moved along it, then off it, until it lies on no other label and on no box."""
+    width = len(text) * LABEL_CHARACTER + 6
+    beside = ((x, y + off) for off in _OFF for x, y in stroke.spots)
     free = (
         (x, y)
-        for x, y in stroke.spots
-        if all(abs(x - a) > 6 * len(text) + 8 or abs(y - b) > 13 for a, b in taken)
+        for x, y in beside
+        if between[0] <= y <= between[1]
+        and all(abs(x - a) > width / 2 + w + 1 or abs(y - b) > 7 + h for a, b, w, h in taken)
     )
     x, y = next(free, stroke.spots[0])
-    taken.append((x, y))
-    width = len(text) * 5.8 + 6
+    taken.append((x, y, width / 2, 7.0))
     return (
         f"<rect x='{x - width / 2:.1f}' y='{y - 7:.1f}' width='{width:.1f}' height='14' rx='3' fill='#ffffff'"
         f" fill-opacity='0.9'/>" + _text(x, y + 3.5, text, 10, "#2d3748", anchor="middle")

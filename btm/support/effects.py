@@ -21,7 +21,7 @@ READ_VERBS = frozenset(
 )  # fmt: skip
 """Verbs of tools that only look. Left out is what may also do something: track, watch, select, print, convert, cd."""
 
-_WRITE_WORDS = frozenset(
+WRITE_WORDS = frozenset(
     (
         "activate", "add", "append", "approve", "assign", "book", "buy", "cancel", "change", "charge",
         "clear", "close", "commit", "confirm", "copy", "create", "deactivate", "delete", "deploy",
@@ -79,9 +79,9 @@ def guess_effect(name: str) -> Effect:
     """
     tail = re.split(r"[./:]|__", name)[-1]
     words = name_words(tail) or name_words(name)
-    if len(words) > 1 and words[0] not in READ_VERBS | _WRITE_WORDS:
+    if len(words) > 1 and words[0] not in READ_VERBS | WRITE_WORDS:
         words = words[1:]
     if not words or words[0] not in READ_VERBS or words[:2] in (("check", "in"), ("check", "out")):
         return Effect.WRITE
     joined = any(word in ("and", "or", "then") for word in words)
-    return Effect.WRITE if joined and any(word in _WRITE_WORDS for word in words[1:]) else Effect.READ
+    return Effect.WRITE if joined and any(word in WRITE_WORDS for word in words[1:]) else Effect.READ

@@ -61,7 +61,7 @@ def test_a_good_file_becomes_an_instance_of_the_model() -> None:
 def test_a_file_may_be_a_list() -> None:
     assert load_authored("- name: a\n- name: b\n", "f.yaml", Fleet, PolicyError).root[1].name == "b"
     assert places("- name: a\n- nam: b\n", Fleet) == [
-        "2:3: unknown key 'nam' in [2]; expected one of bell, name, wheels; did you mean 'name'?"
+        "2:3: unknown key 'nam' in item #2; expected one of bell, name, wheels; did you mean 'name'?"
     ]
 
 
@@ -103,7 +103,7 @@ def test_numbers_are_not_text_and_text_is_not_a_number() -> None:
 def test_a_value_outside_a_closed_set_gets_the_nearest_value() -> None:
     text = "name: x\nwheels:\n  front:\n    size: 1\n    colours:\n      - red\n      - gren\n"
     assert places(text) == [
-        "7:9: front.colours[2] is the text 'gren'; expected one of red, green; did you mean 'green'?"
+        "7:9: front.colours #2 is the text 'gren'; expected one of red, green; did you mean 'green'?"
     ]
 
 
@@ -116,7 +116,7 @@ def test_a_missing_key_is_told_once() -> None:
 
 def test_the_branches_of_a_union_are_one_expectation() -> None:
     assert places("name: x\nbell: {a: 1}") == ["2:7: bell is a mapping; expected text or a list"]
-    assert places("name: x\nbell: [a, 2]") == ["2:11: bell[2] is the number 2; expected text"]
+    assert places("name: x\nbell: [a, 2]") == ["2:11: bell #2 is the number 2; expected text"]
 
 
 def test_all_problems_are_told_in_the_order_of_the_file() -> None:
@@ -151,7 +151,7 @@ def test_a_key_that_comes_twice_is_refused_where_it_comes_again() -> None:
     [
         ("", 1, 1, "empty"),
         ("# only a comment\n", 1, 1, "empty"),
-        ("a: b: c", 1, 5, "not YAML"),
+        ("a: b: c", 1, 5, "a second ': '"),
         ("a: [1, 2", 1, 4, "not YAML"),
         ("a: 1\nb: {c: [2}\n", 2, 10, "not YAML"),
         ("a: 1\n---\nb: 2\n", 2, 1, "second document"),

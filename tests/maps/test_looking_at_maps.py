@@ -106,3 +106,26 @@ def test_no_two_boxes_lie_on_each_other(drawn: tuple[int, set[tuple[int, int]]])
             (aw, ah), (bw, bh) = sizes[a], sizes[b]
             assert ax + aw <= bx or bx + bw <= ax or ay + ah <= by or by + bh <= ay
         assert all(x >= 0 and y >= 0 for x, y in placed.corners.values())
+
+
+def test_no_label_of_a_picture_lies_on_a_box() -> None:
+    tools = "".join(
+        f"  get_thing_{n}:\n    effect: read\n    fallbacks:\n"
+        + "".join(f"      - {{tool: find_thing_{m}, coverage: 0.{m + 3}}}\n" for m in range(3))
+        for n in range(4)
+    )
+    others = "".join(f"  find_thing_{m}: {{effect: read}}\n" for m in range(3))
+    model = FallbackMap.from_text(f"version: 1\ndomain: d\ntools:\n{tools}{others}")
+    rows = [
+        (EvidenceKey(f"get_thing_{n}", ErrorKind.TIMEOUT, Action.SWITCH, f"find_thing_{m}", 1), 30.0, 11.0)
+        for n in range(4)
+        for m in range(3)
+    ]
+    svg = draw_svg(picture_of(model, rows))
+    rects = re.findall(r"<rect x='([\d.-]+)' y='([\d.-]+)' width='([\d.]+)' height='([\d.]+)' rx='(\d)'", svg)
+    places = [(rx, *map(float, (x, y, w, h))) for x, y, w, h, rx in rects]
+    boxes = [one[1:] for one in places if one[0] == "6"]
+    labels = [one[1:] for one in places if one[0] == "3"]
+    assert len(labels) == 12
+    for x, y, w, h in labels:
+        assert not any(x < a + c and a < x + w and y < b + d and b < y + h for a, b, c, d in boxes)
