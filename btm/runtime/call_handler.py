@@ -39,9 +39,7 @@ from btm.support.failsafe import carefully, safely
 from btm.support.untrusted import tool_name
 
 REFUSAL_S = 600.0
-"""How long after the latest failure a repeat is refused, in seconds: a tool that is healthy again must be reachable.
-A write that may have happened stays refused until it is checked."""
-
+"""Seconds after the latest failure for which a repeat is refused. A write in doubt stays refused until it is checked."""
 
 _TWICE = (
     "warning",

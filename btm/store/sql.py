@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, delete, select
 
 from btm.errors import StoreError
 from btm.learning.posterior import Decay, Priors
@@ -32,6 +32,7 @@ from btm.store import (
     forgetting,
     hash_key,
     intents,
+    late_reports,
     meta,
     queries,
     taught,
@@ -44,7 +45,7 @@ from btm.store.journal import journal_of_server, write_what_was_left
 from btm.store.meta import RequestedMeta, as_written
 from btm.store.migrations import migrate, version_of
 from btm.store.queries import Halves
-from btm.store.rows import attempt, name, sums
+from btm.store.rows import name, sums
 
 _log = logging.getLogger("btm")
 
@@ -273,7 +274,7 @@ class SqlStore:
             additions.add_lessons(connection, fresh.values())
             for event in events:
                 if isinstance(event, IncidentEvent) and event.found_wrong is not None:
-                    self._report(connection, *event.found_wrong)
+                    late_reports.turn(connection, self._asked.landmark, *event.found_wrong)
         return duplicates
 
     def unsettled(self, conversation: str) -> Sequence[Intent]:
@@ -353,49 +354,12 @@ class SqlStore:
     def report(self, conversation: str, call_id: str, kind: ErrorKind) -> Reported:
         """Turn a call that had seemed to succeed into a failure of this kind, and move its evidence."""
         with self._transaction() as connection:
-            return self._report(connection, conversation, call_id, kind)
-
-    def _report(self, connection: Connection, conversation: str, call_id: str, kind: ErrorKind) -> Reported:
-        conversation, call_id = name(conversation), name(call_id)
-        same_call = (t.calls.c.conversation == conversation) & (t.calls.c.call_id == call_id)
-        same_attempt = (t.attempts.c.conversation == conversation) & (t.attempts.c.call_id == call_id)
-        found = connection.execute(
-            update(t.calls)
-            .where(same_call, t.calls.c.kind.is_(None))
-            .values(kind=kind, silent=True, reported=True)
-        )
-        rows = connection.execute(select(t.attempts).where(same_attempt, t.attempts.c.success)).all()
-        if not found.rowcount or not rows:
-            return Reported(found=bool(found.rowcount))
-        connection.execute(update(t.attempts).where(same_attempt).values(success=False, failed_as=kind))
-        decay = meta.current_decay(connection, self._asked.landmark)
-        moved = tuple(attempt(row) for row in rows)
-        weights = ((a.key, decay.weight(a.at)) for a in moved)
-        additions.add_evidence(connection, sums((key, -weight, weight) for key, weight in weights))
-        return Reported(moved, found=True)
+            return late_reports.turn(connection, self._asked.landmark, conversation, call_id, kind)
 
     def take_back_report(self, conversation: str, call_id: str) -> Reported:
         """Undo :meth:`report`: the call had succeeded after all, and its evidence moves back."""
-        same = [table.c.conversation == name(conversation) for table in (t.calls, t.attempts)]
-        in_calls, in_attempts = (
-            one & (c.call_id == name(call_id)) for one, c in zip(same, (t.calls.c, t.attempts.c), strict=True)
-        )
         with self._transaction() as connection:
-            silent = {"kind": None, "silent": False, "reported": False}
-            found = connection.execute(
-                update(t.calls).where(in_calls, t.calls.c.reported).values(**silent)
-            ).rowcount
-            if not found:
-                return Reported()
-            rows = connection.execute(
-                select(t.attempts).where(in_attempts, t.attempts.c.success.is_(False))
-            ).all()
-            connection.execute(update(t.attempts).where(in_attempts).values(success=True, failed_as=None))
-            decay = meta.current_decay(connection, self._asked.landmark)
-            moved = tuple(attempt(row) for row in rows)
-            weights = ((a.key, decay.weight(a.at)) for a in moved)
-            additions.add_evidence(connection, sums((key, weight, -weight) for key, weight in weights))
-            return Reported(moved, found=True)
+            return late_reports.take_back(connection, self._asked.landmark, conversation, call_id)
 
     # -- plumbing -----------------------------------------------------------------------------------------------
 
