@@ -18,7 +18,7 @@ from btm.logs.loose import Asked, LooseCall
 from btm.logs.modelcalls import events_of, messages_in
 from btm.logs.parts import unwrapped
 from btm.logs.spans import attributes_of, flat_span, spans_in
-from btm.logs.values import is_control_flow, number_of, parsed_json, printed_arguments, time_of
+from btm.logs.values import is_control_flow, number_of, parsed_json, printed_arguments, rows_in, time_of
 from btm.logs.words import ANSWERS_ID, RESULT, fields, first, plain
 
 _KIND = (
@@ -72,6 +72,9 @@ def _calls(record: Any, trace: str, depth: int) -> Iterator[LooseCall | Asked]:
                 yield from _calls(item, trace, depth + 1)
         return
     if not isinstance(record, dict):
+        return
+    if rows := rows_in(record):
+        yield from _calls(rows, trace, depth + 1)
         return
     flat = dict(_flat(record, "", 0))
     kind = first(flat, _KIND)

@@ -14,7 +14,7 @@ import orjson
 
 from btm.logs.sample import Sample
 from btm.logs.scanner import Path
-from btm.logs.values import parsed_json, time_of
+from btm.logs.values import parsed_json, rows_in, time_of
 from btm.logs.words import plain
 
 _RESOURCES = ("resourceSpans", "resource_spans", "resourceLogs")
@@ -43,6 +43,9 @@ def spans_in(
         for item in record:
             yield from spans_in(item, depth + 1, is_one)
     elif isinstance(record, dict) and depth < _MAX_DEPTH:
+        if rows := rows_in(record):
+            yield from spans_in(rows, depth + 1, is_one)
+            return
         if (is_one or _looks_like_span)(record):
             yield _as_otel(record)
             return

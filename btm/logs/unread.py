@@ -29,7 +29,7 @@ _MARK = re.compile(
     # What says of a thing that it is one: "type": "tool_use", "role": "tool"
     rb"|" + _QUOTE + rb"(?:\w{0,12}type|kind|role|from|event|name|span[._]kind)" + _COLON + _QUOTE
     + rb"(?:tool|observation|[\w. -]{0,20}(?:tool|function)[-_ .]?" + _DOING + rb")[\w-]{0,12}" + _QUOTE
-    + rb"|</?(?:tool|function)_(?:call|response|results)>|<function=",
+    + rb"|</?(?:tool|function)_(?:call|response|results)>|<function=|tool_calls\.\d",
     re.IGNORECASE,
 )  # fmt: skip
 

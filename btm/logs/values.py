@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
@@ -167,6 +168,22 @@ def parsed_json(value: Any) -> Any:
         except ValueError:
             return value
     return value
+
+
+def rows_in(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of a table that is written by columns, as pandas and Logfire write them; none for anything else."""
+    columns = record.get("columns")
+    if isinstance(columns, list) and columns and all(isinstance(c, dict) and "values" in c for c in columns):
+        names = [str(column.get("name")) for column in columns]
+        return [
+            dict(zip(names, row, strict=True)) for row in zip(*(c["values"] for c in columns), strict=True)
+        ]
+    first = next(iter(record.values()), None)
+    if not (isinstance(first, dict) and first and len(record) > 1 and all(map(str.isdecimal, first))):
+        return []
+    if not all(isinstance(column, dict) and column.keys() == first.keys() for column in record.values()):
+        return []
+    return [{name: column[key] for name, column in record.items()} for key in first]
 
 
 def parsed_text(value: str) -> Any:

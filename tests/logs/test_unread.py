@@ -21,6 +21,12 @@ ODD: dict[str, Any] = {
         "name": "x",
         "attributes": {"my.tool_call": {"n": "f"}},
     },
+    "attributes that are numbered": {
+        "traceId": "1",
+        "spanId": "2",
+        "name": "x",
+        "attributes": {"my.messages.0.message.tool_calls.0.tool_call.function.name": "f"},
+    },
     "messages that keep their calls elsewhere": {
         "messages": [
             {"role": "user", "content": "hi"},
