@@ -41,7 +41,9 @@ def told_in(path: Path) -> tuple[int, int, dict[str, int]]:
         calls += len(heard.outcomes) + heard.unanswered
         for _, outcome in heard.outcomes:
             if outcome.kind is not None:
-                errors[str(outcome.kind)] = errors.get(str(outcome.kind), 0) + 1
+                # What is guessed was not told.
+                kind = "unknown" if outcome.rule.startswith("guess:") else str(outcome.kind)
+                errors[kind] = errors.get(kind, 0) + 1
     return len(conversations), calls, errors
 
 
