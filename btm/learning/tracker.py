@@ -255,9 +255,22 @@ class ConversationTracker:
         return self._fulfilled(above, ending.at) if happened else []
 
     def _unsettled(self, attempts: Iterable[Attempt]) -> Incident | None:
-        """Return the incident that a good answer left open: it shows no write, or is a substitute's that did not answer."""
-        checked = (a.incident_id for a in attempts if a.key.action is Action.VERIFY or not a.success)
-        return next((note.incident for i in checked if (note := self._open.get(i)) is not None), None)
+        """Return the incident that a good answer left open.
+
+        It shows no write, is a substitute's that did not answer, or stood in for a read and shows that a write was not done.
+        """
+        for attempt in attempts:
+            name = attempt.incident_id
+            if attempt.success and attempt.key.action is Action.SWITCH:
+                read = self._incidents.known.get(name)
+                write = self._open.get(read.incident.parent_id) if read is not None else None
+                if write is not None and write.incident.happened is False:
+                    return write.incident
+            elif attempt.key.action is Action.VERIFY or not attempt.success:
+                note = self._open.get(name)
+                if note is not None:
+                    return note.incident
+        return None
 
     def _fulfilled(self, note: OpenIncident, at: float) -> list[Incident]:
         """Close an incident whose write turned out to have happened, and those that it was a substitute for."""

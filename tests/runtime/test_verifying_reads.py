@@ -8,6 +8,7 @@ import pytest
 
 from btm import ToolMemory
 from btm.fallback import FallbackMap
+from btm.model import ToolCall
 
 ORDERS = FallbackMap.from_text(
     """
@@ -97,3 +98,19 @@ def test_where_nothing_shows_what_a_write_did_it_is_not_repeated() -> None:
         cancel(shop, "act")
     assert shop.made.count("cancel_order") == 1
     assert len(shop.made) <= 14
+
+
+def test_in_advise_mode_the_agent_is_told_that_a_write_was_not_done_whichever_read_shows_it() -> None:
+    shop = Shop(happened=False)
+    memory = ToolMemory.open(None, fallback_map=ORDERS, mode="advise", sleep=lambda _: None)
+
+    def call(tool: str, **arguments: Any) -> Any:
+        made = ToolCall(tool, arguments, memory.effect_of(tool), "c")
+        return memory.call(made, lambda name, given: getattr(shop, name)(**given))
+
+    call("get_user", email="a")
+    call("cancel_order", order_id="S1")
+    call("get_order", order_id="S1")
+    shown = call("list_orders", user_id="u1")
+    assert shown.context is not None
+    assert 'next: retry cancel_order {"order_id":"S1"}' in shown.context.text
