@@ -98,8 +98,11 @@ def _over_seeds(
                 progress(number * total + done, len(request.seeds) * total)
 
         runs.append(evaluate(single, progress=tell, look=look))
+    apart: dict[tuple[int, int], int] = {}  # each seed has worlds, or rounds, of its own
     episodes = tuple(
-        replace(e, world=seed) for seed, run in zip(request.seeds, runs, strict=True) for e in run.episodes
+        replace(e, world=apart.setdefault((seed, e.world), len(apart)))
+        for seed, run in zip(request.seeds, runs, strict=True)
+        for e in run.episodes
     )
     left_out = {s: sum(run.left_out.get(s, 0) for run in runs) for s in runs[0].left_out}
     return Evaluation(request, episodes, left_out, runs[0].unusable)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from btm.errors import EvaluationError
@@ -54,3 +56,9 @@ def test_the_document_tells_the_outage_and_the_command_that_makes_it_again(run: 
 def test_an_outage_is_no_scenario_of_one_episode() -> None:
     with pytest.raises(EvaluationError, match="it is a profile"):
         evaluate(Request(arms=("bare",), scenarios=(Scenario.OUTAGE,)))
+
+
+def test_rounds_of_several_seeds_stay_apart() -> None:
+    several = evaluate(replace(OUTAGE, arms=("bare",), seeds=(1, 2), tasks=6))
+    keys = [(e.scenario, e.task_id, e.world) for e in several.episodes]
+    assert len(set(keys)) == len(keys) == 24
