@@ -360,7 +360,8 @@ _COMMON = names(
     it this that all any new one user file name item items order orders date time list result value account
     page data messag mail email number id as our reques server tool first last more only some such when while
     will can may been into than then there call code set see room tables ticket seat work run open use long
-    check status state"""
+    check status state above below under look make named own see seem size states target edit health paper remain section
+    appear extern openin beyond instan"""
 )
 """Beginnings of words that stand in every other result: the last choice for telling a failure by."""
 
