@@ -11,7 +11,7 @@ from btm.classify.keys import snake
 from btm.model import ErrorKind as K
 from btm.model import ToolCall
 
-_READ, _WHOLE = 400, 4_000
+_READ, _WHOLE = 260, 4_000
 _SURE = 0.85
 """An UNKNOWN that is this sure is one: the tool's own code failed."""
 

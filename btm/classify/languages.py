@@ -50,6 +50,11 @@ def marks() -> frozenset[str]:
 
 
 @cache
+def _of_short_words() -> tuple[str, ...]:
+    return tuple(f" {p} " for p in _phrases() if p.isascii() and marks().isdisjoint(p.split()))
+
+
+@cache
 def _phrases() -> Mapping[str, tuple[K, str]]:
     """Return kind and language by phrase; what was added by hand goes before what was counted."""
     found: dict[str, tuple[K, str]] = {}
@@ -92,6 +97,11 @@ def find(low: str) -> Finding | None:
         return None
     known, said = _phrases(), words(low)
     size = len(said)
+    if low.isascii() and marks().isdisjoint(said):
+        # No phrase in plain ASCII is without its longest word, but for those of short words alone.
+        joined = f" {' '.join(said)} "
+        if not any(phrase in joined for phrase in _of_short_words()):
+            return None
     best: tuple[str, K, str] | None = None
     for length in (4, 3, 2, 1):
         for start in range(len(said) - length + 1):
