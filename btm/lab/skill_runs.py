@@ -7,6 +7,7 @@ out to other failures. Every arm meets the same faults and starts each episode f
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -186,7 +187,8 @@ class _CardArm(FrozenArm):
         learned: Sequence[EvidenceRow],
         cards: Sequence[SkillCard] | None,
     ) -> None:
-        self.skills = None if cards is None else SkillBook(cards)
+        # Like the arm's memory it forgets nothing: episodes lie a day apart.
+        self.skills = None if cards is None else SkillBook(cards, half_life_s=math.inf)
         super().__init__("btm:advise", fallback_map, seed, learned)
 
 

@@ -65,7 +65,8 @@ class ReflectTrainer(GRPOTrainer):
         if "tool_mask" in inputs:
             counted = counted * inputs["tool_mask"]
         distilled = opd_loss(skill, policy, counted.to(policy.dtype), self._beta_opd)
-        self._log_metric("opd_loss", float(distilled.detach()))
+        mode = "train" if self.model.training else "eval"
+        self._metrics[mode]["opd_loss"].append(float(distilled.detach()))
         return loss + self._lambda_opd * distilled
 
     def _scores(self, model: Any, prompt: Any, mask: Any, inputs: dict[str, Any]) -> Any:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -32,6 +37,25 @@ def test_a_policy_that_repeats_itself_is_stopped_and_one_that_does_not_is_not() 
         made.get_order(order_id="S1001")
     assert stopped(guard)
     assert guard.share > 0.5
+
+
+def test_two_steps_of_grpo_in_the_shop_log_rewards_kl_and_tool_calls() -> None:
+    """A random model of one layer: the parts fit, from the environment to the distillation loss; nothing is learned."""
+    script = Path(__file__).resolve().parents[2] / "examples" / "train" / "grpo_smollm2.py"
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", str(script), "--tiny", "--tokens", "8"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(script.parents[2])},
+    )
+    assert done.returncode == 0, done.stderr
+    logged = [ast.literal_eval(line) for line in done.stdout.splitlines() if line.startswith("{'reward'")]
+    assert len(logged) == 2
+    for entry in logged:
+        assert set(entry) == {"reward", "kl", "opd_loss", "tools/call_frequency", "frac_reward_zero_std"}
+        assert entry["opd_loss"] > 0
 
 
 def test_the_card_stands_between_the_padding_and_the_prompt() -> None:
