@@ -160,3 +160,13 @@ def test_one_process_serves_a_socket_and_ends_when_it_is_idle(tmp_path: Path) ->
     assert ended == [True]
     assert not path.exists()
     assert _exchange(path, b"{}\n") is None
+
+
+def test_a_write_that_guard_mode_let_pass_is_learned_from_and_not_taken_for_one_that_was_broken_off() -> None:
+    memory = memory_of("guard", map_text=MAP)
+    assert answer(event("PreToolUse", "mcp__shop__charge"), memory) == {}
+    told = context(answer(failed("mcp__shop__charge", error="Request timed out"), memory))
+    assert "may have gone through" in told
+    assert logged(memory)[0][:2] == ("mcp__shop__charge", "timeout")
+    again = answer(event("PreToolUse", "mcp__shop__charge", "t2"), memory)
+    assert again["hookSpecificOutput"]["permissionDecision"] == "deny"

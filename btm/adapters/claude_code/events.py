@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from btm.adapters.framework import PutOff
 from btm.adapters.wording import refusal_text
 from btm.memory import ToolMemory
 from btm.model import Effect, Family, Outcome, ToolCall
@@ -15,10 +16,6 @@ BEFORE, AFTER, FAILED, END = "PreToolUse", "PostToolUse", "PostToolUseFailure", 
 
 # Tools of Claude Code's own whose names do not say that they only look.
 _READS = frozenset({"Glob", "Grep", "LS", "NotebookRead", "Read", "WebFetch", "WebSearch"})
-
-
-class _Allowed(BaseException):
-    """Ends the look ahead at a call that nothing forbids: it is made by Claude Code, and learned from afterwards."""
 
 
 def answer(event: Mapping[str, Any], memory: ToolMemory) -> dict[str, Any]:
@@ -63,11 +60,11 @@ def _call(event: Mapping[str, Any], memory: ToolMemory) -> ToolCall:
 
 def _denied(call: ToolCall, memory: ToolMemory) -> dict[str, Any]:
     def invoke(_tool: str, _arguments: Mapping[str, Any]) -> Any:
-        raise _Allowed
+        raise PutOff  # nothing forbids it: Claude Code makes it, and what comes of it is learned afterwards
 
     try:
         handled = memory.call(call, invoke)
-    except _Allowed:
+    except PutOff:
         return {}
     if not handled.refused:
         return {}
