@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
-from datetime import UTC
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from itertools import islice
 from typing import Any
@@ -16,7 +16,10 @@ LONGEST_S = 30 * 24 * 3600.0
 """A wait beyond 30 days is taken for a misread number, and dropped."""
 
 _HEADERS = {"retry-after": 1.0, "x-retry-after": 1.0, "retry-after-ms": 0.001, "x-ms-retry-after-ms": 0.001}
-_REMAINING = ("x-ratelimit-remaining", "x-rate-limit-remaining", "ratelimit-remaining")
+_REMAINING = (
+    "x-ratelimit-remaining", "x-rate-limit-remaining", "ratelimit-remaining", "x-ratelimit-remaining-requests",
+    "anthropic-ratelimit-requests-remaining",
+)  # fmt: skip
 _RESETS = (
     "x-ratelimit-reset-after",
     "x-ratelimit-reset",
@@ -24,6 +27,8 @@ _RESETS = (
     "ratelimit-reset",
     "x-ratelimit-reset-requests",
     "x-ratelimit-reset-tokens",
+    "anthropic-ratelimit-requests-reset",
+    "anthropic-ratelimit-tokens-reset",
 )
 _EPOCH_S, _EPOCH_MS = 1e9, 1e12  # larger numbers are moments, not spans
 _FIELDS = {
@@ -39,6 +44,14 @@ _FIELDS = {
     "retry_delay": 1.0,
     "retry_in": 1.0,
     "wait_seconds": 1.0,
+    "available_in": 1.0,
+    "cooldown_seconds": 1.0,
+    "reset_after": 1.0,
+    "resets_in": 1.0,
+    "resets_in_seconds": 1.0,
+    "retry_at": 1.0,
+    "reset_at": 1.0,
+    "resets_at": 1.0,
 }
 _UNIT = {
     "ms": 0.001, "millisecond": 0.001, "milliseconds": 0.001,
@@ -50,6 +63,8 @@ _UNIT = {
     "horas": 3600.0, "heure": 3600.0, "heures": 3600.0, "小时": 3600.0, "時間": 3600.0,
     "d": 86400.0, "day": 86400.0, "days": 86400.0,
 }  # fmt: skip
+_MOMENT = re.compile(r"\d{10,13}(?:\.\d{1,9})?")
+_ISO = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:")
 _DIGIT = re.compile(r"\d")
 _AMOUNT = r"\d{1,9}(?:\.\d{1,9})?"
 _PIECE = re.compile(rf"({_AMOUNT})\s?([a-z]{{1,12}}|秒|分钟|分|小时|時間)")
@@ -85,11 +100,11 @@ _LATER = re.compile(rf"({_AMOUNT}\s?(?:秒|分钟|分|小时|時間))(?:钟)?(?:
 
 
 def seconds_of(value: object, now: float | None, scale: float = 1.0) -> float | None:
-    """Read a Retry-After value: seconds as a number or text, "34s", or an HTTP date relative to ``now``."""
+    """Read a Retry-After value: seconds as a number or text, "34s", or a moment (a date, epoch seconds) less ``now``."""
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, int | float):
-        return _sane(float(value) * scale if abs(value) < 1e12 else math.inf)
+        return _until(float(value), now) if _EPOCH_S <= value < 1e15 else _sane(_scaled(value, scale))
     if isinstance(value, bytes):
         value = value[:100].decode("latin-1")
     if not isinstance(value, str):
@@ -97,14 +112,30 @@ def seconds_of(value: object, now: float | None, scale: float = 1.0) -> float | 
     text = value[:100].strip()
     if re.fullmatch(_AMOUNT, text):
         return _sane(float(text) * scale)
+    if _MOMENT.fullmatch(text):
+        return _until(float(text), now)
+    if _ISO.match(text):
+        return _date_seconds(text, now, datetime.fromisoformat)
     return _span_seconds(text.lower()) if text[:1].isdigit() else _date_seconds(text, now)
 
 
-def _date_seconds(text: str, now: float | None) -> float | None:
+def _scaled(value: float, scale: float) -> float:
+    return float(value) * scale if abs(value) < _EPOCH_MS else math.inf
+
+
+def _until(moment: float, now: float | None) -> float | None:
+    """Return the seconds until a moment in epoch seconds or milliseconds."""
+    moment /= 1_000.0 if moment >= _EPOCH_MS else 1.0
+    return _sane(max(0.0, moment - now)) if now is not None and moment >= _EPOCH_S else None
+
+
+def _date_seconds(
+    text: str, now: float | None, read: Callable[[str], datetime] = parsedate_to_datetime
+) -> float | None:
     if now is None:
         return None
     try:
-        moment = parsedate_to_datetime(text)
+        moment = read(text)
     except (TypeError, ValueError, IndexError, OverflowError):
         return None
     if moment.tzinfo is None:
@@ -157,17 +188,7 @@ def in_headers(headers: Mapping[Any, Any], now: float | None, *, limited: bool =
     remaining = next((text for n in _REMAINING if (text := headers.get(n)) is not None), None)
     if str(remaining).strip() != "0" and not (limited and remaining is None):
         return None
-    return next((wait for n in _RESETS if (wait := _until_reset(headers.get(n), now)) is not None), None)
-
-
-def _until_reset(value: object, now: float | None) -> float | None:
-    """Read when a limit is reset: seconds or a span from now, or a moment in epoch seconds or milliseconds."""
-    text = value if isinstance(value, str) else str(value) if type(value) in (int, float) else ""
-    if not re.fullmatch(r"\d{10,13}(?:\.\d{1,9})?", text.strip()):
-        return seconds_of(value, now)
-    moment = float(text)
-    moment /= 1_000.0 if moment >= _EPOCH_MS else 1.0
-    return _sane(max(0.0, moment - now)) if now is not None and moment >= _EPOCH_S else None
+    return next((wait for n in _RESETS if (wait := seconds_of(headers.get(n), now)) is not None), None)
 
 
 def in_body(body: Mapping[Any, Any], now: float | None, depth: int = 0) -> float | None:

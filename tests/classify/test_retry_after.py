@@ -90,3 +90,43 @@ def test_a_reset_alone_counts_where_the_limit_is_what_failed() -> None:
     assert retry_after.in_headers({"ratelimit-reset": "6"}, NOW, limited=True) == 6.0
     spent = {"x-ratelimit-remaining": "9", "x-ratelimit-reset": "6"}
     assert retry_after.in_headers(spent, NOW, limited=True) is None
+
+
+THEN = 1_790_000_000.0  # 2026-09-21T14:13:20Z
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1790000011"}, 11.0),
+        ({"X-Rate-Limit-Reset": "1790000020000", "X-Rate-Limit-Remaining": "0"}, 20.0),
+        ({"x-ratelimit-remaining": "0", "x-ratelimit-reset-after": "2.5"}, 2.5),
+        ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "6m0s"}, 360.0),
+        (
+            {
+                "anthropic-ratelimit-requests-remaining": "0",
+                "anthropic-ratelimit-requests-reset": "2026-09-21T14:13:30Z",
+            },
+            10.0,
+        ),
+        ({"retry-after": "1790000007"}, 7.0),
+        ({"x-ratelimit-remaining": "4999", "x-ratelimit-reset": "1790000011"}, None),
+        ({"x-ratelimit-reset": "soon"}, None),
+    ],
+)
+def test_when_a_limit_starts_anew_is_a_wait_where_nothing_is_left(
+    headers: dict[str, str], seconds: float | None
+) -> None:
+    assert retry_after.in_headers(headers, THEN) == seconds
+
+
+@pytest.mark.parametrize(
+    ("body", "seconds"),
+    [
+        ({"retry_at": "2026-09-21T14:13:29+00:00"}, 9.0),
+        ({"error": {"resets_at": 1790000044, "message": "limit"}}, 44.0),
+        ({"error": {"resets_in_seconds": 12}}, 12.0),
+    ],
+)
+def test_a_field_may_name_the_moment(body: dict[str, object], seconds: float | None) -> None:
+    assert retry_after.in_body(body, THEN) == seconds
