@@ -121,3 +121,25 @@ def test_an_error_text_that_says_it_was_done_is_in_doubt_wherever_it_says_so(tex
 )
 def test_an_error_text_that_says_it_was_not_done_leaves_no_doubt(text: str) -> None:
     assert not classify(ToolCall("create_issue", {}, Effect.WRITE), error=RuntimeError(text)).ambiguous
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "page.goto: net::ERR_CONNECTION_RESET at https://shop.example",
+        "net::ERR_EMPTY_RESPONSE",
+        "net::ERR_TIMED_OUT",
+        "Network error",
+        "Connection error.",
+        "unexpected EOF while reading response",
+    ],
+)
+def test_a_lost_line_of_which_nobody_knows_when_leaves_a_write_in_doubt(text: str) -> None:
+    assert classify(WRITE, error=RuntimeError(text)).ambiguous
+
+
+@pytest.mark.parametrize(
+    "text", ["net::ERR_CONNECTION_REFUSED", "net::ERR_NAME_NOT_RESOLVED", "Network is unreachable"]
+)
+def test_a_line_that_never_was_does_not(text: str) -> None:
+    assert not classify(WRITE, error=RuntimeError(text)).ambiguous
