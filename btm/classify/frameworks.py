@@ -75,6 +75,18 @@ def is_bare(result: Mapping[Any, Any]) -> bool:
     return _WRAPPERS.isdisjoint(result)
 
 
+_MCP_FIELDS = frozenset({"content", "structuredContent", "structured_content", "_meta", "meta"})
+_MCP_BLOCKS = frozenset({"text", "image", "audio", "resource", "resource_link"})
+
+
+def _is_mcp(result: Mapping[Any, Any]) -> bool:
+    """Whether a mapping is an MCP result that leaves out ``isError``, as those of calls that went well may."""
+    blocks = result.get("content")
+    if not isinstance(blocks, list) or not blocks or not _MCP_FIELDS.issuperset(result):
+        return False
+    return all(isinstance(block, Mapping) and block.get("type") in _MCP_BLOCKS for block in blocks)
+
+
 def _unwrap_mapping(result: Mapping[Any, Any]) -> ToolResult:
     flag = field(result, "isError", "is_error")
     structured = field(result, "structuredContent", "structured_content")
@@ -85,6 +97,8 @@ def _unwrap_mapping(result: Mapping[Any, Any]) -> ToolResult:
             field(result, "content", "result", "text") if not flag or "content" in result else dict(result),
             flag,
         )
+    if flag is None and _is_mcp(result):
+        return ToolResult(unwrapped(structured) if isinstance(structured, Mapping) else result["content"])
     if "content" in result and (
         "tool_call_id" in result or result.get("role") == "tool" or result.get("type") == "tool_result"
     ):

@@ -31,7 +31,11 @@ def plain(result: object) -> Any:
     """
     if isinstance(result, Mapping) and not is_bare(result):
         result = unwrap(result).value
-    return _parsed(_convert(result, [MAX_NODES], 0))
+    value = _parsed(_convert(result, [MAX_NODES], 0))
+    if isinstance(value, dict) and not isinstance(result, Mapping) and not is_bare(value):
+        inner = unwrap(value).value  # a wrapper that came as a text
+        return value if inner is value else _parsed(inner)
+    return value
 
 
 def _parsed(value: Any) -> Any:
@@ -41,6 +45,7 @@ def _parsed(value: Any) -> Any:
         value = "".join(texts) if texts else value
     if not isinstance(value, str) or len(value) > MAX_TEXT:
         return value
+    value = _unfenced(value)
     head = value.lstrip()[:1]
     if not head or not (head in '{["-' or head.isdigit() or value.strip() in ("null", "true", "false")):
         return value
@@ -48,6 +53,13 @@ def _parsed(value: Any) -> Any:
         return _convert(orjson.loads(value), [MAX_NODES], 0)
     except (orjson.JSONDecodeError, RecursionError):
         return value
+
+
+def _unfenced(text: str) -> str:
+    """Return what a text of one Markdown code block holds; models that stand behind tools answer in these."""
+    if not text.startswith("```") or not text.rstrip().endswith("```"):
+        return text
+    return text.rstrip()[:-3].partition("\n")[2] if text.count("```") == 2 else text
 
 
 def _is_block(item: Any) -> bool:

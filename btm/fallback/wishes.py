@@ -20,6 +20,14 @@ _INCIDENTAL = re.compile(
     r"|attempt|retry|retries|timestamp|sent[_\-]?at)$",
     re.IGNORECASE,
 )
+# What a model words anew each time where something shorter names it: the text of a letter that has a subject.
+_WORDED = re.compile(r"(?:^|[_.])(?:body|content|text|message|html)(?:_(?:html|text))?$", re.IGNORECASE)
+_NAMED = re.compile(r"(?:^|[_.])(?:subject|title|summary|headline)$", re.IGNORECASE)
+_CURRENCY = r"(?:[$€£¥₹₩]|USD|EUR|GBP|JPY|CNY|CHF|INR|CAD|AUD|SEK|NOK|DKK|PLN|BRL|MXN|KRW)"
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_MONEY = re.compile(
+    rf"(?:{_CURRENCY}\s?)?(?P<whole>-?\d{{1,3}}(?:[,. ']\d{{3}})+|-?\d+)(?:[.,](?P<fraction>\d{{1,2}}))?(?:\s?{_CURRENCY})?"
+)
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -35,8 +43,19 @@ def same_wish(one: Mapping[str, Any], other: Mapping[str, Any], identity: Collec
         return all(
             _agree(mine.get(name), its.get(name)) for name in _under(identity, mine.keys() | its.keys())
         )
-    both = [name for name in mine if name in its and not _INCIDENTAL.search(_HUMP.sub("_", name))]
+    both = [name for name in _telling(mine) if name in its]
     return bool(both) and all(_agree(mine[name], its[name]) for name in both)
+
+
+def _telling(names: Collection[str]) -> list[str]:
+    """Return the names of arguments that tell one wish from another."""
+    plain = {name: _HUMP.sub("_", name) for name in names}
+    named = any(_NAMED.search(text) for text in plain.values())
+    return [
+        name
+        for name, text in plain.items()
+        if not (_INCIDENTAL.search(text) or (named and _WORDED.search(text)))
+    ]
 
 
 def _under(identity: Collection[str], names: Collection[str]) -> list[str]:
@@ -60,7 +79,18 @@ def _leaves(value: Any, path: str = "", depth: int = 0) -> Iterator[tuple[str, A
 def _agree(one: Any, other: Any) -> bool:
     if isinstance(one, str) and isinstance(other, str) and one.strip().casefold() == other.strip().casefold():
         return True
-    return agree(one, other)
+    return agree(_amount(one), _amount(other))
+
+
+def _amount(value: Any) -> Any:
+    """Return an amount that a text spells out as a number's text: "$50", "50,00 EUR" and "1,050.00" do. Else the value."""
+    if not isinstance(value, str) or len(value) > 40:
+        return value
+    found = _MONEY.fullmatch(value.strip())
+    if found is None or _NUMBER.fullmatch(value.strip()):
+        return value
+    digits, fraction = found.group("whole"), found.group("fraction")
+    return "".join(c for c in digits if c.isdigit() or c == "-") + (f".{fraction}" if fraction else "")
 
 
 def wish_marks(arguments: Mapping[str, Any], key: bytes, identity: Collection[str] = ()) -> dict[str, str]:
@@ -69,11 +99,7 @@ def wish_marks(arguments: Mapping[str, Any], key: bytes, identity: Collection[st
     They tell :func:`same_marks` what :func:`same_wish` is told by the arguments themselves, and do not give them away.
     """
     leaves = dict(_leaves(arguments))
-    names = (
-        _under(identity, leaves.keys())
-        if identity
-        else [name for name in leaves if not _INCIDENTAL.search(_HUMP.sub("_", name))]
-    )
+    names = _under(identity, leaves.keys()) if identity else _telling(leaves.keys())
     return {_mark(name, key): _mark(_plain(leaves.get(name)), key) for name in names}
 
 
@@ -91,6 +117,7 @@ def _mark(text: str, key: bytes) -> str:
 
 def _plain(value: Any) -> str:
     """Return a value as a text that is the same for values that agree."""
+    value = _amount(value)
     if isinstance(value, str | int | float) and not isinstance(value, bool):
         try:
             return repr(float(value))

@@ -57,6 +57,7 @@ def binder(function: Callable[..., Any]) -> Callable[..., BoundArguments]:
     """
     parameters = _parameters(function)
     signature = None if parameters is None else inspect.Signature(list(parameters.values()))
+    more = next((n for n, p in (parameters or {}).items() if p.kind is inspect.Parameter.VAR_KEYWORD), None)
     leading = _receiver_parameter(function, parameters or {})
     owner = getattr(function, "__self__", None)
 
@@ -67,12 +68,21 @@ def binder(function: Callable[..., Any]) -> Callable[..., BoundArguments]:
             fitting = None
         if fitting is not None:
             receiver = fitting.arguments.pop(leading, owner) if leading else owner
-            return BoundArguments(fitting.arguments, args, kwargs, _receiver_name(receiver))
+            named = _named(fitting.arguments, more)
+            return BoundArguments(named, args, kwargs, _receiver_name(receiver))
         if leading and args:
             return BoundArguments(_unnamed(args[1:], kwargs), args, kwargs, _receiver_name(args[0]))
         return BoundArguments(_unnamed(args, kwargs), args, kwargs, _receiver_name(owner))
 
     return bind
+
+
+def _named(arguments: dict[str, Any], more: str | None) -> dict[str, Any]:
+    """Return bound arguments with those of ``**more`` under their own names, as whoever makes the call knows them."""
+    extra: dict[str, Any] | None = arguments.get(more) if more is not None else None
+    if not extra or not arguments.keys().isdisjoint(extra):
+        return arguments
+    return {name: value for name, value in arguments.items() if name != more} | extra
 
 
 def apply(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:

@@ -208,3 +208,29 @@ def test_a_result_too_large_or_too_deep_is_refused() -> None:
 )
 def test_whole_numbers_agree_only_when_they_are_equal(one: object, other: object, same: bool) -> None:
     assert agree(one, other) is same
+
+
+BLOCKS = [{"type": "text", "text": '{"events": [1]}'}]
+STRUCTURED = {"content": [], "structuredContent": {"events": [1]}, "isError": False}
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"content": BLOCKS},
+        {"content": BLOCKS, "isError": False},
+        json.dumps({"content": BLOCKS}),
+        json.dumps({"content": BLOCKS, "isError": False}),
+        ToolMessage(content=json.dumps(STRUCTURED), tool_call_id="x"),
+        '```json\n{"events": [1]}\n```',
+    ],
+)  # fmt: skip
+def test_a_wrapper_is_taken_off_whatever_it_came_as(result: object) -> None:
+    assert plain(result) == {"events": [1]}
+
+
+@pytest.mark.parametrize(
+    "page", [{"content": "text", "title": "t"}, {"content": [{"type": "p"}]}, "```a\n```b```"]
+)
+def test_what_only_looks_like_a_wrapper_stays(page: object) -> None:
+    assert plain(page) == page

@@ -8,7 +8,7 @@ import pytest
 
 from btm.errors import FallbackMapError
 from btm.fallback import FallbackMap
-from btm.fallback.wishes import same_wish
+from btm.fallback.wishes import same_marks, same_wish, wish_marks
 from btm.model import ToolCall
 
 PAY = {"customer": "c1", "amount": 50}
@@ -20,6 +20,7 @@ PAY = {"customer": "c1", "amount": 50}
         PAY, {"customer": "c1", "amount": "50"}, {"amount": 50.0, "customer": "c1"}, {"customer": " C1", "amount": "50.00"},
         {**PAY, "memo": "second try"}, {**PAY, "idempotency_key": "k-2"}, {**PAY, "idempotencyKey": "k-2"},
         {**PAY, "note": None, "currency": ""}, {**PAY, "metadata": {"attempt": 2}}, {**PAY, "Idempotency-Key": "z"},
+        {**PAY, "amount": "$50"}, {**PAY, "amount": "50,00"}, {**PAY, "amount": "50 EUR"}, {**PAY, "amount": "USD 50.00"},
     ],
 )  # fmt: skip
 def test_a_wish_is_the_same_however_it_is_spelled(other: dict[str, Any]) -> None:
@@ -78,3 +79,31 @@ tools:
 def test_a_wrong_wish_is_an_error_with_its_place(entry: str, what: str) -> None:
     with pytest.raises(FallbackMapError, match=what):
         FallbackMap.from_text(f"version: 1\ndomain: d\ntools:\n  # the tool\n  t: {entry}\n", "t.yaml")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ({"amount": "1,050.00"}, {"amount": 1050}, True),
+        ({"amount": "12.345"}, {"amount": "12345"}, False),
+        ({"ref": "INV 12"}, {"ref": "ORD 12"}, False),
+        (
+            {"to": "a@b.c", "subject": "Hi", "body": "one"},
+            {"to": "a@b.c", "subject": "Hi", "body": "else"},
+            True,
+        ),
+        ({"title": "Bug", "bodyHtml": "<p>1"}, {"title": "Bug", "bodyHtml": "<p>2"}, True),
+        (
+            {"to": "a@b.c", "subject": "Hi", "body": "one"},
+            {"to": "d@b.c", "subject": "Hi", "body": "one"},
+            False,
+        ),
+        ({"channel": "ops", "text": "one"}, {"channel": "ops", "text": "two"}, False),
+    ],
+)
+def test_amounts_and_letters_are_the_same_by_what_they_say(
+    one: dict[str, Any], other: dict[str, Any], same: bool
+) -> None:
+    assert same_wish(one, other) is same
+    key = bytes(16)
+    assert same_marks(wish_marks(one, key), wish_marks(other, key)) is same

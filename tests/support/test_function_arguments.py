@@ -37,7 +37,7 @@ def takes_args(args: list[Any]) -> Any:
     [
         (plain, (1,), {}, {"a": 1}),
         (plain, (), {"b": 3, "a": 1}, {"a": 1, "b": 3}),
-        (mixed, (1, 2, 3, 4), {"c": 5, "d": 6}, {"a": 1, "b": 2, "rest": (3, 4), "c": 5, "more": {"d": 6}}),
+        (mixed, (1, 2, 3, 4), {"c": 5, "d": 6}, {"a": 1, "b": 2, "rest": (3, 4), "c": 5, "d": 6}),
         (mixed, (1, 2), {"a": 7}, {"a": 1, "b": 2, "more": {"a": 7}}),
         (only_named, (), {"a": 1}, {"a": 1}),
         (takes_args, ([1, 2],), {}, {"args": [1, 2]}),
@@ -217,3 +217,13 @@ async def test_what_a_call_uses_up_is_told_from_what_stays() -> None:
             once.close()
     for stays in ([1], {"a": [2]}, "text", b"bytes", range(3), None, 1.5, {1}, Shop("a")):
         assert not used_up({"a": stays})
+
+
+def test_free_keywords_go_by_their_own_names() -> None:
+    def free(**fields: Any) -> Any:
+        return fields
+
+    arguments = binder(free)(title="T", date="d")
+    assert dict(arguments) == {"title": "T", "date": "d"}
+    assert apply(free, arguments) == apply(free, {"title": "T", "date": "d"}) == {"title": "T", "date": "d"}
+    assert dict(binder(mixed)(1, 2, 3, x=4)) == {"a": 1, "b": 2, "rest": (3,), "x": 4}
