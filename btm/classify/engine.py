@@ -81,7 +81,11 @@ def classify(
         _warn_once(f"classification failed: {type(problem).__name__}")
         if error is not None:
             return Outcome(
-                ErrorKind.UNKNOWN, confidence=NONE, reason="its classification failed", rule="internal"
+                ErrorKind.UNKNOWN,
+                ambiguous=call.effect is Effect.WRITE,
+                confidence=NONE,
+                reason="its classification failed",
+                rule="internal",
             )
         return Outcome(confidence=NONE, reason="its classification failed", rule="internal")
 

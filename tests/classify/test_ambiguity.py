@@ -131,6 +131,7 @@ def test_an_error_text_that_says_it_was_not_done_leaves_no_doubt(text: str) -> N
         "net::ERR_TIMED_OUT",
         "Network error",
         "Connection error.",
+        "upstream connect error or disconnect/reset before headers. reset reason: connection termination",
         "unexpected EOF while reading response",
     ],
 )
@@ -143,3 +144,12 @@ def test_a_lost_line_of_which_nobody_knows_when_leaves_a_write_in_doubt(text: st
 )
 def test_a_line_that_never_was_does_not(text: str) -> None:
     assert not classify(WRITE, error=RuntimeError(text)).ambiguous
+
+
+def test_where_the_classifier_itself_fails_a_write_is_in_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> Any:
+        raise ValueError("a damaged rule file")
+
+    monkeypatch.setattr("btm.classify.engine.exceptions.of_exception", broken)
+    assert classify(WRITE, error=TimeoutError()).ambiguous
+    assert not classify(ToolCall("get_order", effect=Effect.READ), error=TimeoutError()).ambiguous
