@@ -192,6 +192,8 @@ def _explicit_text(text: str, call: ToolCall, now: float | None) -> tuple[Any, F
                 bare = None if frameworks.is_bare(value) else frameworks.unwrap(value)
                 if bare is not None and bare.is_error:
                     return value, bodies.of_failed_value(bare.value, call, now)
+                if bare is not None and bare.value is not value and not isinstance(bare.value, Mapping):
+                    return _explicit(bare.value, call, now)  # a wrapper that came as a text
                 return value, bodies.of_mapping(value, call, now)
             return _explicit_list(value, call, now)
         broken = markup.broken_json(text, call.tool)

@@ -11,6 +11,7 @@ from btm.classify.reading import attribute, field, members
 
 _PRINTED_FLAG = re.compile(r" is(?:E|_e)rror=True(?: result_type='\w{1,40}')?\Z")
 _WRAPPERS = frozenset({"isError", "is_error", "content"})
+_ERROR_OUTPUTS = ("error-text", "error-json")  # the Vercel AI SDK's tool outputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ def unwrapped(structured: Any) -> Any:
 
 def is_bare(result: Mapping[Any, Any]) -> bool:
     """Whether a mapping certainly is no framework's wrapper."""
-    return _WRAPPERS.isdisjoint(result)
+    return _WRAPPERS.isdisjoint(result) and not ("value" in result and result.get("type") in _ERROR_OUTPUTS)
 
 
 _MCP_FIELDS = frozenset({"content", "structuredContent", "structured_content", "_meta", "meta"})
@@ -88,6 +89,8 @@ def _is_mcp(result: Mapping[Any, Any]) -> bool:
 
 
 def _unwrap_mapping(result: Mapping[Any, Any]) -> ToolResult:
+    if "value" in result and result.get("type") in _ERROR_OUTPUTS:
+        return ToolResult(result["value"], True)
     flag = field(result, "isError", "is_error")
     structured = field(result, "structuredContent", "structured_content")
     if flag is False and isinstance(structured, Mapping):

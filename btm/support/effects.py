@@ -33,6 +33,13 @@ WRITE_WORDS = frozenset(
         "update", "upload", "upsert", "withdraw", "write",
     )
 )  # fmt: skip
+# Writing verbs that are as often nouns: they count behind an "and" alone.
+_JOINED_DEEDS = frozenset(
+    (
+        "acknowledge", "apply", "archive", "claim", "dismiss", "email", "flag", "hold", "import", "label", "lock",
+        "log", "mark", "notify", "pin", "redeem", "renew", "reply", "reserve", "save", "share", "store", "sync", "tag",
+    )
+)  # fmt: skip
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
@@ -84,4 +91,5 @@ def guess_effect(name: str) -> Effect:
     if not words or words[0] not in READ_VERBS or words[:2] in (("check", "in"), ("check", "out")):
         return Effect.WRITE
     joined = any(word in ("and", "or", "then") for word in words)
-    return Effect.WRITE if joined and any(word in WRITE_WORDS for word in words[1:]) else Effect.READ
+    deeds = WRITE_WORDS | _JOINED_DEEDS
+    return Effect.WRITE if joined and any(word in deeds for word in words[1:]) else Effect.READ

@@ -233,3 +233,20 @@ def test_bytes_that_are_no_text_are_malformed_where_text_was_due(
 )  # fmt: skip
 def test_a_wrapper_that_says_well_does_not_hide_the_servers_number(body: Any, kind: ErrorKind | None) -> None:
     assert classify(ToolCall("book_slot"), body).kind is kind
+
+
+@pytest.mark.parametrize(
+    ("result", "kind"),
+    [
+        ({"valid": False, "reason": "checksum does not match"}, None),
+        ({"verified": False, "message": "signature mismatch"}, None),
+        ({"is_member": False, "reason": "not a member"}, None),
+        ({"type": "error-text", "value": "429 Too Many Requests"}, ErrorKind.RATE_LIMIT),
+        ({"type": "error-json", "value": {"error": "429 Too Many Requests"}}, ErrorKind.RATE_LIMIT),
+        ({"content": [{"type": "text", "text": "Error: 429 Too Many Requests"}]}, ErrorKind.RATE_LIMIT),
+        ('{"content": [{"type": "text", "text": "Error: 429 Too Many Requests"}]}', ErrorKind.RATE_LIMIT),
+        ('{"content": [{"type": "text", "text": "3 orders"}]}', None),
+    ],
+)
+def test_a_no_is_an_answer_and_a_wrapper_hides_nothing(result: object, kind: ErrorKind | None) -> None:
+    assert classify(ToolCall("check_it", effect=Effect.READ), result).kind is kind

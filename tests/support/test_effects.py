@@ -87,3 +87,13 @@ def test_a_tool_that_takes_any_command_is_told_by_its_name_and_arguments(
 )  # fmt: skip
 def test_a_tool_for_one_thing_is_not(name: str, arguments: dict[str, Any]) -> None:
     assert not is_general(name, arguments)
+
+
+@pytest.mark.parametrize("name", ["read_and_mark_seen", "get_or_reserve", "fetch_then_notify"])
+def test_a_deed_behind_an_and_is_a_write_even_if_it_is_as_often_a_noun(name: str) -> None:
+    assert guess_effect(name) is Effect.WRITE
+
+
+@pytest.mark.parametrize("name", ["get_log", "email_search", "list_labels", "get_name_and_address"])
+def test_the_same_words_alone_are_not(name: str) -> None:
+    assert guess_effect(name) is Effect.READ
