@@ -1,0 +1,70 @@
+"""What the scenarios run in processes of their own."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+from pathlib import Path
+
+from btm import Effect, FallbackMap, ToolCall, ToolMemory
+
+logging.getLogger("btm").setLevel(logging.CRITICAL)
+MAP = "version: 1\ndomain: bank\ntools:\n  pay: {effect: write, irreversible: true}\n"
+
+
+def failing(tool: str, arguments: object) -> object:
+    raise TimeoutError("timed out")
+
+
+def fine(tool: str, arguments: object) -> object:
+    return {"ok": True}
+
+
+def lived(memory: ToolMemory, name: str) -> None:
+    for call_id, invoke in (("1", failing), ("2", fine)):
+        memory.call(ToolCall("get_order", {"id": name}, Effect.READ, name, call_id), invoke)
+    memory.end(name)
+
+
+def acknowledge(path: str, run: str) -> None:
+    """Live conversations for ever, and name each once it is in the database."""
+    memory = ToolMemory.open(path, sleep=lambda seconds: None)
+    print("begun", flush=True)
+    number = 0
+    while True:
+        names = [f"r{run}-{number + n}" for n in range(3)]
+        number += 3
+        for name in names:
+            lived(memory, name)
+        if memory.flush():
+            print("".join(f"{name}.\n" for name in names), end="", flush=True)
+
+
+def attempts(path: str, process: str, number: str) -> None:
+    memory = ToolMemory.open(path, sleep=lambda seconds: None)
+    for item in range(int(number)):
+        lived(memory, f"p{process}-{item}")
+    print(any(memory.flush() for _ in range(30)) and memory.close())
+
+
+def pay(path: str, mode: str, how: str, ledger: str) -> None:
+    """Make a payment; ``kill``: the process ends while it runs, after the money went."""
+    memory = ToolMemory.open(
+        path, mode=mode, fallback_map=FallbackMap.from_text(MAP), sleep=lambda seconds: None
+    )
+
+    def tool(name: str, arguments: object) -> object:
+        with Path(ledger).open("a") as file:
+            file.write("paid\n")
+        if how == "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return {"paid": True}
+
+    memory.call(ToolCall("pay", {"to": "ann", "amount": 5}, Effect.WRITE, "talk", ""), tool)
+    memory.close()
+
+
+if __name__ == "__main__":
+    {"acknowledge": acknowledge, "attempts": attempts, "pay": pay}[sys.argv[1]](*sys.argv[2:])
