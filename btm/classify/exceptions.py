@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from btm.classify import texts, types
+from btm.classify import retry_after, texts, types
 from btm.classify.codes import of_code
 from btm.classify.exception_facts import Facts, codes_of, status_of, wait_of
 from btm.classify.finding import DEFAULT, EXACT, NONE, WEAK, Finding, surest
@@ -58,7 +58,8 @@ def of_exception(error: BaseException, call: ToolCall, now: float | None) -> Fin
     text = message(error) if text is None else text
     if best is None:
         name = qualified(type(error))[1]
-        return Finding(K.UNKNOWN, f"type:{name}", f"{name} says nothing about its cause", NONE, detail=text)
+        found = Finding(K.UNKNOWN, f"type:{name}", f"{name} says nothing about its cause", NONE, detail=text)
+        return found._replace(retry_after_s=retry_after.in_text(text))
     if best.kind in _TRANSPORT and unreached:
         best = best._replace(reached=False)
     return best._replace(detail=text or best.detail, retry_after_s=wait)

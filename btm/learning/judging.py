@@ -142,7 +142,11 @@ def as_an_answer(
         return outcome
     if outcome.kind is note.incident.kind is ErrorKind.EMPTY_RESULT and outcome.silent:
         return CONFIRMED
-    if not outcome.ok or ticket.call.effect is not Effect.READ or match.guessed or result is None:
+    if not outcome.ok or ticket.call.effect is not Effect.READ or match.guessed:
+        return outcome
+    if (
+        result is None and outcome is not NOTHING_THERE
+    ):  # not known, or of a tool that says nothing when all is well
         return outcome
     if relations.answers(note.incident.call, match.target, result) is False:
         return BESIDE_THE_POINT

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from btm.classify import retry_after
+from btm.classify import classify, retry_after
+from btm.model import ToolCall
 
 NOW = 1_795_965_503.0  # 2026-11-29T15:18:23Z
 
@@ -130,3 +131,7 @@ def test_when_a_limit_starts_anew_is_a_wait_where_nothing_is_left(
 )
 def test_a_field_may_name_the_moment(body: dict[str, object], seconds: float | None) -> None:
     assert retry_after.in_body(body, THEN) == seconds
+
+
+def test_a_wait_is_read_of_an_error_that_says_nothing_else() -> None:
+    assert classify(ToolCall("get_rate"), error=RuntimeError("429, retry after 4 s")).retry_after_s == 4.0

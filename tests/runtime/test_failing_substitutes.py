@@ -79,6 +79,26 @@ def test_what_may_have_happened_is_checked_before_anything_else_stands_in_for_it
     )
 
 
+PICKED = FallbackMap.from_text("""
+version: 1
+domain: orders
+tools:
+  get_order: {effect: read, fallbacks: [{tool: list_orders, coverage: full, pick: "result | first"}]}
+  list_orders: {effect: read}
+""")
+
+
+@pytest.mark.parametrize("nothing", [None, [], "", {}])
+def test_a_substitute_that_gives_nothing_is_none_and_the_agent_is_told(nothing: object) -> None:
+    with memory_of(fallback_map=PICKED, mode="act") as memory:
+        tools = Tools(get_order=[DENIED], list_orders=[nothing])
+        handled = memory.call(call("get_order", effect=PICKED.effect("get_order"), order_id="O1"), tools)
+        assert handled.context is not None
+        assert "switch to list_orders" not in handled.context.text
+        (switched,) = [belief for key, belief in memory.beliefs() if key.action is Action.SWITCH]
+        assert (switched.worked, switched.n) == (0.0, 1.0)
+
+
 def said(memory: ToolMemory, tools: Tools, name: str) -> str:
     context: Any = memory.call(call(name, effect=MAP.effect(name), order_id="O1"), tools).context
     text: str = context.text
