@@ -323,12 +323,12 @@ class Recovery:
     def _contradiction(
         self, checks: list[Check] | None, pending: ToolCall | None = None
     ) -> Generator[Request, Reply | None, Incident | None]:
-        """Ask second sources until one contradicts a read; return the incident that opens on that read."""
+        """Ask second sources until one contradicts a read; return the incident on it. One that fails is not recovered."""
         for check in checks or ():
-            made = yield from self._acting.read(check.other)
-            self.hooks.tell(ActionTaken("cross_check", check.read.call, check.other, made.outcome))
-            told = made.outcome.ok and made.served_by != check.read.call.tool  # which would confirm itself
-            incident = safely(self._sources.contradiction, check, made.result, pending) if told else None
+            learned, reply = yield from self._make(check.other)
+            self.hooks.tell(ActionTaken("cross_check", check.read.call, check.other, learned.outcome))
+            ok = learned.outcome.ok
+            incident = safely(self._sources.contradiction, check, reply.result, pending) if ok else None
             if incident is not None:
                 return incident
         return None

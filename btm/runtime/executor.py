@@ -64,15 +64,6 @@ class Acting:
             return replace(handled, trail=tuple(moves.trail))
         return _served(handled, answer, moves)
 
-    def read(self, call: ToolCall) -> Generator[Request, Reply | None, Handled]:
-        """Make a read of btm's own; where it fails, whatever gets the agent's calls round a failure is tried for it, too."""
-        learned, reply = yield from self.make(call)
-        trail = (Move(None, call, learned.outcome),)
-        made = Handled(call, learned.outcome, reply.result, reply.error, call.tool, trail=trail)
-        if made.outcome.ok or learned.incident is None:
-            return made
-        return (yield from self.recover(made, learned.incident))
-
     def _ways(
         self, incident: Incident, moves: _Moves, parents: tuple[str, ...] = ()
     ) -> Generator[Request, Reply | None, _Served | None]:

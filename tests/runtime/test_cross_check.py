@@ -69,25 +69,6 @@ def test_an_irreversible_write_waits_for_a_second_source(memory: ToolMemory) -> 
     assert shop.calls == ["get_order", "list_orders", "refund"]
 
 
-def test_a_second_source_that_is_down_for_a_moment_is_asked_again(memory: ToolMemory) -> None:
-    shop, failing = Shop(total=99, listed=10), [TimeoutError("timed out")]
-
-    def flaky(tool: str, arguments: Mapping[str, Any]) -> Any:
-        if tool == "list_orders" and failing:
-            shop.calls.append(tool)
-            raise failing.pop()
-        return shop(tool, arguments)
-
-    for tool, arguments in (
-        ("get_order", {"order_id": "O1", "user_id": "u1"}),
-        ("refund", {"order_id": "O1", "amount": 99}),
-    ):
-        handled = memory.call(ToolCall(tool, arguments, memory.effect_of(tool), "c"), flaky)
-    assert shop.calls[:3] == ["get_order", "list_orders", "list_orders"]
-    assert handled.refused
-    assert shop.refunds == []
-
-
 def test_it_is_held_when_the_second_source_disagrees_and_the_advice_is_about_the_read(
     memory: ToolMemory,
 ) -> None:
