@@ -82,7 +82,7 @@ def train(model: Any, tokenizer: Any, data: list[Decision], steps: int, batch: i
         optimizer.zero_grad()
         if step % 10 == 9:
             took = (time.monotonic() - began) / (step + 1)
-            print(f"step {step + 1}: loss {float(loss):.3f}, {took:.1f} s a step", flush=True)
+            print(f"step {step + 1}: loss {float(loss.detach()):.3f}, {took:.1f} s a step", flush=True)
     return tuned.eval()
 
 
