@@ -29,7 +29,14 @@ _SCENARIOS_HELP = (
 
 @click.command("eval")
 @click.option(
-    "--domain", default="shop", show_default=True, help="shop, or tau2:retail (needs the extra tau2)."
+    "--domain",
+    default="shop",
+    show_default=True,
+    help="shop, tau2:retail (needs the extra tau2), or your own: my_pkg.envs:ClinicEnv.",
+)
+@click.option("--map", "fallback_map", metavar="MAP", help="A fallback map instead of the domain's own.")
+@click.option(
+    "--agent", metavar="MODULE:NAME", help="Your own agent instead of the scripted one: my_pkg:make_agent."
 )
 @click.option("--scenario", "scenarios", multiple=True, metavar="NAME", help=_SCENARIOS_HELP)
 @click.option(
@@ -118,8 +125,8 @@ _SCENARIOS_HELP = (
 def evaluate(as_json: bool, list_arms: bool, grid: bool, picture: str | None, **options: Any) -> None:
     """Measure how far an agent gets when its tools fail, with btm and without.
 
-    A scripted agent (no model) works through a domain's tasks while faults are injected from a seed. Every arm meets
-    the same faults on the same tasks. A task is solved when the database is as it should be at the end and the
+    A scripted agent (no model), or yours, works through a domain's tasks while faults are injected from a seed. Every
+    arm meets the same faults on the same tasks. A task is solved when the database is as it should be at the end and the
     user's questions are answered.
 
     \b
@@ -229,6 +236,8 @@ def _only(option: str, values: Sequence[T]) -> T:
 def _request(
     *,
     domain: str,
+    fallback_map: str | None,
+    agent: str | None,
     scenarios: tuple[str, ...],
     arms: str,
     seeds: str,
@@ -265,6 +274,8 @@ def _request(
     )
     return Request(
         domain=domain,
+        fallback_map=fallback_map,
+        agent=agent,
         seeds=numbers if len(numbers) > 1 else (),
         scenarios=read_scenarios(scenarios) or default_scenarios(profile),
         arms=tuple(filter(None, (arm.strip() for arm in arms.split(",")))),

@@ -60,9 +60,8 @@ def arms_table() -> None:
 def show_evaluation(evaluation: Evaluation) -> None:
     """Print an evaluation: results, differences, and what was left out."""
     request = evaluation.request
-    _say(
-        f"{request.domain}, seed {request.faults.seed}: a scripted agent (no model), the same faults for every arm"
-    )
+    who = "a scripted agent (no model)" if request.agent is None else request.agent
+    _say(f"{request.domain}, seed {request.faults.seed}: {who}, the same faults for every arm")
     rows = [row for row in summary(evaluation) if row.fault_kind is None]
     for number, (scenario, group) in enumerate(groupby(rows, key=lambda row: row.scenario)):
         here = list(group)

@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
         "evaluate",
         "Measure arms against each other on tasks with injected faults.",
     ),
+    "env": ("btm.cli.env", "env_group", "Prove an environment of your own before agents are measured on it."),
     "show": ("btm.cli.show", "show", "Show what a database has learned."),
     "explain": (
         "btm.cli.explain",

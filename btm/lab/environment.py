@@ -178,11 +178,21 @@ DOMAINS: Mapping[str, str] = MappingProxyType(
 """The domains that ``load_environment`` knows, each with what it is."""
 
 
-def load_environment(domain: str) -> Environment:
-    """Return the environment of a domain: ``"shop"`` or ``"tau2:retail"``.
+def load_environment(domain: str, fallback_map: str | None = None) -> Environment:
+    """Return the environment of a domain: ``"shop"``, ``"tau2:retail"``, or one's own as ``"my_pkg.envs:ClinicEnv"``.
 
-    Raises EvaluationError for an unknown name, MissingExtraError when the domain's package is absent.
+    ``fallback_map`` (a path, or the name of a shipped one) replaces the environment's own. Raises EvaluationError for
+    an unknown name, MissingExtraError when the domain's package is absent.
     """
+    made = _environment(domain)
+    if fallback_map is None:
+        return made
+    from btm.lab.loading import Remapped  # noqa: PLC0415 - it needs this module
+
+    return Remapped(made, fallback_map, made.domain)
+
+
+def _environment(domain: str) -> Environment:
     if domain == "shop":
         from btm.lab.shop import ShopEnvironment  # noqa: PLC0415 - a run loads only the domain it asks for
 
@@ -191,6 +201,12 @@ def load_environment(domain: str) -> Environment:
         from btm.lab.tau2 import RetailEnvironment  # noqa: PLC0415
 
         return RetailEnvironment()
+    if ":" in domain and not domain.startswith("tau2:"):
+        from btm.lab.loading import own_environment  # noqa: PLC0415
+
+        return own_environment(domain)
     close = nearest(domain, DOMAINS)
     hint = f"; did you mean {close!r}?" if close else ""
-    raise EvaluationError(f"there is no domain {domain!r}: expected one of {', '.join(DOMAINS)}{hint}")
+    raise EvaluationError(
+        f"there is no domain {domain!r}: expected one of {', '.join(DOMAINS)}, or your own as module:attribute{hint}"
+    )

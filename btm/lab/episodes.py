@@ -37,13 +37,7 @@ def run_episode(arm: Arm, setup: Setup, stage: Stage, start: float, clean: float
     )
     run: AgentRun | None = None
     try:
-        run = run_agent(
-            setup.task,
-            arm.calls(desk),
-            tools=desk.environment.tools,
-            wait=desk.clock.sleep,
-            notices=partial(arm.notices, desk),
-        )
+        run = _run(stage, desk, arm)
     except OutOfBudgetError:
         pass  # the episode ends here, undone
     finally:
@@ -67,6 +61,14 @@ def run_episode(arm: Arm, setup: Setup, stage: Stage, start: float, clean: float
         waited_s=round(desk.clock.elapsed - good_s, 6),
         faults_met=sum(made.fault is not None for made in injector.calls),
     )
+
+
+def _run(stage: Stage, desk: Desk, arm: Arm) -> AgentRun:
+    task, tools, notices = desk.setup.task, desk.environment.tools, partial(arm.notices, desk)
+    if stage.agent is None:
+        return run_agent(task, arm.calls(desk), tools=tools, wait=desk.clock.sleep, notices=notices)
+    humans = desk.fallback_map.escalations()
+    return stage.agent.run(task, arm.calls(desk), tools=tools, humans=humans, notices=notices)
 
 
 def _solved(desk: Desk, run: AgentRun) -> bool:

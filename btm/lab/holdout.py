@@ -21,8 +21,10 @@ from btm.lab.episodes import APART_S, run_episode
 from btm.lab.faults.clock import START
 from btm.lab.faults.draw import Draw
 from btm.lab.frozen_arms import frozen_arm
+from btm.lab.loading import map_of
 from btm.lab.memory_arms import memory_arm
 from btm.lab.metrics import Episode
+from btm.lab.own_agent import OwnAgent, agent_of
 from btm.lab.request import Evaluation, Progress, Request
 from btm.lab.scenarios import Scenario, Setup, Stage
 from btm.lab.world import World
@@ -71,13 +73,14 @@ def evaluate_held_out(
     sorts = len({name in BTM_ARMS for name in request.arms})
     each = learning + (len(tasks) - half) * (sorts + scenarios * len(request.arms))
     counter = EpisodeCounter(request.worlds * each, progress)
-    fallback_map = FallbackMap.load(environment.fallback_map)
+    fallback_map = map_of(environment)
+    agent = agent_of(request)
     episodes: list[Episode] = []
     left_out = dict.fromkeys(request.scenarios, 0)
     for number in range(request.worlds):
         seed = request.faults.seed + number
         world = World.of(seed, fallback_map, request.contrast, request.allowance)
-        run = HoldoutWorld(request, environment, world, world.priced(fallback_map), counter)
+        run = HoldoutWorld(request, environment, world, world.priced(fallback_map), counter, agent=agent)
         learned, tested = run.halves(tasks)
         rows = run.learn(learned, request.database if number == 0 else None)
         setups = run.set_up(tested, "test")
@@ -107,6 +110,7 @@ class HoldoutWorld:
     fallback_map: FallbackMap
     counter: EpisodeCounter
     clean: dict[bool, dict[str, float]] = field(default_factory=dict)
+    agent: OwnAgent | None = None
 
     def halves(self, tasks: Sequence[Task]) -> tuple[list[Task], list[Task]]:
         """Deal the tasks out into those to learn on and those to run."""
@@ -127,7 +131,7 @@ class HoldoutWorld:
         # The same world, other faults in it.
         seed = Draw((self.world.seed, "faults", name)).integer(0, _SEEDS)
         faults = replace(self.request.faults, seed=seed)
-        return Stage(self.environment, self.fallback_map, faults, self.world, name)
+        return Stage(self.environment, self.fallback_map, faults, self.world, name, self.agent)
 
     def set_up(self, tasks: Iterable[Task], name: str) -> list[tuple[Stage, Setup]]:
         """Set up every episode that can be made."""

@@ -20,7 +20,9 @@ from btm.lab.episodes import run_episode
 from btm.lab.faults.clock import START
 from btm.lab.faults.draw import Draw
 from btm.lab.faults.plan import Fault, NoFaults, Site
+from btm.lab.loading import map_of
 from btm.lab.metrics import Episode
+from btm.lab.own_agent import agent_of
 from btm.lab.request import Evaluation, Progress, Request
 from btm.lab.scenarios import Scenario, Setup, Stage
 from btm.model import ErrorKind
@@ -90,7 +92,7 @@ def evaluate_outage(
 
     Raises EvaluationError where no tool that tasks hang on has a substitute.
     """
-    fallback_map = FallbackMap.load(environment.fallback_map)
+    fallback_map = map_of(environment)
     planned = _planned(environment, fallback_map, request, tasks)
     episodes: list[Episode] = []
     for name in request.arms:
@@ -113,7 +115,7 @@ def _planned(
     environment: Environment, fallback_map: FallbackMap, request: Request, tasks: Sequence[Task]
 ) -> list[tuple[int, Stage, Setup]]:
     """Return the episodes in their order, each with its round: all is whole, then the service is down, then whole again."""
-    stages = [Stage(environment, fallback_map, request.faults, name=f"round {n + 1}") for n in range(ROUNDS)]
+    stages = [Stage(environment, fallback_map, request.faults, name=f"round {n + 1}", agent=agent_of(request)) for n in range(ROUNDS)]
     draw = Draw((request.faults.seed, "outage"))
     weights = request.faults.weights
     kind = draw.pick([kind for kind in KINDS if weights.get(kind, 0) > 0] or list(KINDS), "kind")

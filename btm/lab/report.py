@@ -79,6 +79,8 @@ def command_line(request: Request) -> str:
     """Return the ``btm eval`` command that runs a request again."""
     plain, faults = FaultSettings(), request.faults
     words = ["btm", "eval", "--domain", request.domain]
+    words += ["--map", request.fallback_map] if request.fallback_map is not None else []
+    words += ["--agent", request.agent] if request.agent is not None else []
     if request.scenarios != default_scenarios(request.profile):
         words += ["--scenario", ",".join(request.scenarios)]
     words += ["--arms", ",".join(request.arms), "--seed", _seeds(request)]

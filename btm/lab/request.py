@@ -40,7 +40,8 @@ class Request:
     ``passes`` belong to the heterogeneous profile: how many worlds to average over, and how often btm goes through
     its half of the tasks, each time with other faults; ``contrast`` and ``allowance`` are those of its worlds
     (:mod:`btm.lab.world`). ``best_fixed`` runs the fixed orders too. ``seeds``, where there are several, run one after
-    the other, each with memories of its own.
+    the other, each with memories of its own. ``fallback_map`` replaces the domain's, ``agent`` (``module:attribute``) the
+    scripted agent.
     """
 
     domain: str = "shop"
@@ -56,6 +57,8 @@ class Request:
     allowance: tuple[float, float] = ALLOWANCE
     best_fixed: bool = False
     seeds: tuple[int, ...] = ()
+    fallback_map: str | None = None
+    agent: str | None = None
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,9 @@ from btm.lab.arms import BTM_ARMS, ORDERS, Arm, check_arms, plain_arm
 from btm.lab.environment import Environment, Task, load_environment
 from btm.lab.episodes import APART_S, run_episode
 from btm.lab.faults.clock import START
+from btm.lab.loading import map_of
 from btm.lab.metrics import Episode
+from btm.lab.own_agent import agent_of
 from btm.lab.request import HETEROGENEOUS, OUTAGE, PROFILES, Evaluation, Progress, Request
 from btm.lab.scenarios import Scenario, Setup, Stage
 
@@ -40,7 +42,7 @@ def evaluate(
         raise EvaluationError(
             f"there is no profile {request.profile!r}: expected {' or '.join(PROFILES)}{hint}"
         )
-    environment = load_environment(request.domain)
+    environment = load_environment(request.domain, request.fallback_map)
     tasks = choose_tasks(environment, request.tasks)
     if request.profile == HETEROGENEOUS:
         from btm.lab.holdout import evaluate_held_out  # noqa: PLC0415 - the plain arms need no memory
@@ -61,8 +63,8 @@ def evaluate(
             look=look,
         )
         return replace(made, request=request)
-    fallback_map = FallbackMap.load(environment.fallback_map)
-    stage = Stage(environment, fallback_map, request.faults)
+    fallback_map = map_of(environment)
+    stage = Stage(environment, fallback_map, request.faults, agent=agent_of(request))
     setups, left_out = _set_up(stage, request, tasks)
     episodes: list[Episode] = []
     total = len(setups) * len(arms)

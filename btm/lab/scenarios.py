@@ -39,6 +39,7 @@ from btm.lab.faults.plan import Fault, FaultPlan, NoFaults, RandomFaults, Site
 from btm.lab.faults.settings import EQUAL_WEIGHTS, FaultSettings
 from btm.lab.faults.shape import Shapes
 from btm.lab.jsonvalue import field_name
+from btm.lab.own_agent import OwnAgent
 from btm.lab.plans import BlockedTools, HealingFaults, SiteName, name_of
 from btm.lab.replay import Replay, replay
 from btm.lab.shapes import shapes_of
@@ -87,7 +88,7 @@ class Stage:
     """Sets up episodes of one domain under one seed. Keeps what it found out about a task, since that is slow.
 
     In a world, the faults that wait for a task bound what an episode may cost. ``name`` tells episodes of one task
-    apart.
+    apart; ``agent`` takes the scripted agent's place.
     """
 
     environment: Environment
@@ -95,6 +96,7 @@ class Stage:
     settings: FaultSettings = field(default_factory=FaultSettings)
     world: World | None = None
     name: str = ""
+    agent: OwnAgent | None = None
 
     def __post_init__(self) -> None:
         self.shapes = shapes_of(self.environment, self.fallback_map)

@@ -1,0 +1,156 @@
+"""The user's own agent in an evaluation, by name: ``btm eval --agent my_pkg:make_agent``.
+
+``make_agent(tools)`` is called for each episode. It gets plain functions with names, docstrings and typed signatures (what
+``langchain.agents.create_agent`` and others take as tools), and returns a callable: request in, answer out, sync or async.
+A tool's failure comes back as a text, with the recovery context of arms that give one, and never as an exception.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from btm.errors import EvaluationError
+from btm.lab.agent import AgentCall, AgentRun, Call
+from btm.lab.environment import Task, ToolSpec
+from btm.lab.loading import load_named
+from btm.lab.toolspec import where
+
+if TYPE_CHECKING:
+    from btm.lab.request import Request
+
+_log = logging.getLogger("btm")
+
+_PYTHON: Mapping[str, type] = {
+    "string": str,
+    "integer": int,
+    "number": float,
+    "boolean": bool,
+    "object": dict,
+    "array": list,
+}
+
+
+class OwnAgent:
+    """A factory of the user's, run on tasks. An exception of the agent's own ends its episode, undone.
+
+    Raises EvaluationError when there is no such factory, or what it makes cannot be called.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._make = load_named(name, "the agent")
+        if not callable(self._make):
+            raise EvaluationError(
+                f"the agent {name} is a {type(self._make).__name__}; expected a function of its tools"
+            )
+        self._told = False
+
+    def run(
+        self,
+        task: Task,
+        call: Call,
+        *,
+        tools: Mapping[str, ToolSpec],
+        humans: Sequence[str] = (),
+        notices: Callable[[], str] = str,
+    ) -> AgentRun:
+        """Give the agent a task's request. An answer counts as told when its text stands in what the agent answers.
+
+        ``humans`` are the tools that hand a task over: calling one that the script does not is giving up.
+        """
+        made: list[AgentCall] = []
+        lock = threading.Lock()  # agents may call tools side by side; an episode has one order
+
+        def ask(tool: str, arguments: Mapping[str, Any]) -> Any:
+            with lock:
+                answer = call(tool, arguments)
+                made.append(AgentCall(-1, tool, arguments, answer.is_error, "agent"))
+            return _shown(answer.value, answer.is_error, answer.advice)
+
+        agent = self._make([_function(spec, ask) for spec in tools.values()])
+        if not callable(agent):
+            made_instead = f"{where(self._make)}: {self.name} made a {type(agent).__name__}"
+            raise EvaluationError(f"{made_instead}; expected a callable: request in, answer out")
+        said = notices()
+        request = f"{task.request}\n\n{said}" if said else task.request
+        try:
+            text = str(_awaited(agent(request)))
+        except Exception as error:  # noqa: BLE001 - it is what is measured, and may raise anything
+            self._tell(task, error)
+            text = ""
+        scripted = {step.tool for step in task.steps}
+        given_up = any(c.tool in humans and c.tool not in scripted and not c.is_error for c in made)
+        told = tuple(a.text for a in task.answers if a.text.casefold() in text.casefold())
+        return AgentRun((), given_up, tuple(made), None, told)
+
+    def _tell(self, task: Task, error: Exception) -> None:
+        if not self._told:
+            _log.warning(
+                "the agent failed on %s: %s: %s (told once; such episodes count as not solved)",
+                task.task_id,
+                type(error).__name__,
+                str(error)[:300],
+            )
+        self._told = True
+
+
+def agent_of(request: Request) -> OwnAgent | None:
+    """Return the agent that a request names, None where it is the scripted one."""
+    return OwnAgent(request.agent) if request.agent is not None else None
+
+
+def _awaited(answer: Any) -> Any:
+    return asyncio.run(_wait(answer)) if inspect.isawaitable(answer) else answer
+
+
+async def _wait(answer: Any) -> Any:
+    return await answer
+
+
+def _shown(value: Any, is_error: bool, advice: str | None) -> Any:
+    """Return what the agent's function gives: the value itself, a text where there is more to say."""
+    if not is_error and not advice:
+        return value
+    text = value if isinstance(value, str) else orjson.dumps(value, default=str).decode()
+    return "\n\n".join(filter(None, (f"Error: {text}" if is_error else text, advice)))
+
+
+def _function(spec: ToolSpec, ask: Callable[[str, Mapping[str, Any]], Any]) -> Callable[..., Any]:
+    """Return a tool as a function whose signature says what its schema says."""
+    properties = spec.parameters.get("properties", {})
+    required = set(spec.parameters.get("required", ()))
+    parameters = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            annotation=_PYTHON.get(str(schema.get("type")), Any),
+            default=inspect.Parameter.empty if name in required else schema.get("default"),
+        )
+        for name, schema in properties.items()
+    ]
+    signature = inspect.Signature(sorted(parameters, key=lambda p: p.default is not p.empty))
+
+    def function(*given: Any, **named: Any) -> Any:
+        in_order = dict(zip(properties, given, strict=False))
+        arguments = {**in_order, **named}
+        # What was left out, or filled in by a framework with the default, is the tool's own business.
+        kept = {
+            k: v for k, v in arguments.items() if k in required or k not in properties or not _left_out(k, v)
+        }
+        return ask(spec.name, kept)
+
+    def _left_out(name: str, value: Any) -> bool:
+        return bool(value == properties[name].get("default"))
+
+    function.__name__ = function.__qualname__ = spec.name
+    function.__doc__ = spec.description or spec.name
+    function.__annotations__ = {p.name: p.annotation for p in parameters}
+    function.__signature__ = signature  # type: ignore[attr-defined]
+    return function

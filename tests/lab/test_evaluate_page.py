@@ -1,0 +1,32 @@
+"""The page about evaluations: its files work, and its commands run one after the other."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from btm.cli.main import cli
+
+PAGE = (Path(__file__).parents[2] / "docs/evaluate.md").read_text("utf-8")
+FILES = re.findall(r"```(?:python|yaml)\n# (\w+\.\w+)\n(.*?)```", PAGE, re.DOTALL)
+COMMANDS = [
+    line for block in re.findall(r"```console\n(.*?)```", PAGE, re.DOTALL) for line in block.splitlines()
+]
+
+
+@pytest.mark.xdist_group("evaluate page")
+def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert len(FILES) > 2
+    for name, text in FILES:
+        Path(name).write_text(text, "utf-8")
+    for command in COMMANDS:
+        program, *arguments = shlex.split(command, comments=True)
+        if program == "btm":
+            run = CliRunner().invoke(cli, arguments)
+            assert run.exit_code == 0, f"{command}\n{run.output}"
