@@ -115,7 +115,10 @@ def _planned(
     environment: Environment, fallback_map: FallbackMap, request: Request, tasks: Sequence[Task]
 ) -> list[tuple[int, Stage, Setup]]:
     """Return the episodes in their order, each with its round: all is whole, then the service is down, then whole again."""
-    stages = [Stage(environment, fallback_map, request.faults, name=f"round {n + 1}", agent=agent_of(request)) for n in range(ROUNDS)]
+    stages = [
+        Stage(environment, fallback_map, request.faults, name=f"round {n + 1}", agent=agent_of(request))
+        for n in range(ROUNDS)
+    ]
     draw = Draw((request.faults.seed, "outage"))
     weights = request.faults.weights
     kind = draw.pick([kind for kind in KINDS if weights.get(kind, 0) > 0] or list(KINDS), "kind")
