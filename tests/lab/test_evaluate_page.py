@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -30,3 +32,16 @@ def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         if program == "btm":
             run = CliRunner().invoke(cli, arguments)
             assert run.exit_code == 0, f"{command}\n{run.output}"
+        else:
+            ours = [
+                sys.executable,
+                "-m",
+                program,
+                "-p",
+                "btm.lab.pytest_plugin",
+                "-p",
+                "no:randomly",
+                *arguments,
+            ]
+            made = subprocess.run(ours, capture_output=True, text=True, check=False)
+            assert made.returncode == 0, f"{command}\n{made.stdout}{made.stderr}"

@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from btm.lab.faults.injector import Injector
-from btm.lab.faults.plan import RandomFaults
+from btm.lab.faults.plan import FaultPlan, RandomFaults
 from btm.lab.faults.settings import FaultSettings
 from btm.support.function_arguments import binder, is_async
 
@@ -29,20 +29,23 @@ def inject(
     left out, and said in a warning. Raises TypeError for what is neither a function nor a LangChain tool.
     """
     plan = RandomFaults(settings, episode)
-    return [_around_tool(tool, plan) for tool in tools]
+    return [around_tool(tool, plan) for tool in tools]
 
 
-def _around_tool(tool: Any, plan: RandomFaults) -> Any:
+def around_tool(tool: Any, plan: FaultPlan, keep: Callable[[Injector], None] = lambda _: None) -> Any:
+    """Return one tool with a plan's faults; ``keep`` is shown its injector. Raises TypeError as ``inject`` does."""
     if any(base.__module__.startswith("langchain_core.") for base in type(tool).__mro__):
         from btm.adapters.langchain.tool_copy import with_function  # noqa: PLC0415 - only these need LangChain
 
-        return with_function(tool, lambda function: _around(function, tool.name, plan))
+        return with_function(tool, lambda function: _around(function, tool.name, plan, keep))
     if not callable(tool) or isinstance(tool, type):
         raise TypeError(f"inject takes functions and LangChain tools, not {type(tool).__name__}")
-    return _around(tool, getattr(tool, "__name__", type(tool).__name__), plan)
+    return _around(tool, getattr(tool, "__name__", type(tool).__name__), plan, keep)
 
 
-def _around(function: Callable[..., Any], name: str, plan: RandomFaults) -> Callable[..., Any]:
+def _around(
+    function: Callable[..., Any], name: str, plan: FaultPlan, keep: Callable[[Injector], None]
+) -> Callable[..., Any]:
     """Return a function whose calls meet the plan's faults, with the same name and signature."""
     run_now: ContextVar[Callable[[], Any]] = ContextVar("btm_injected")
     bound = binder(function)
@@ -51,6 +54,7 @@ def _around(function: Callable[..., Any], name: str, plan: RandomFaults) -> Call
         return run_now.get()()
 
     injector = Injector(invoke, plan, wait=time.sleep)
+    keep(injector)
 
     def made(run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         token = run_now.set(lambda: run(*args, **kwargs))

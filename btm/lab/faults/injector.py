@@ -90,7 +90,7 @@ class Injector:
         if fault is not None and fault.kind in RAISED:
             happened = fault.after and self._happens(tool, arguments)
             self._record(site, arguments, fault.kind, failed=True, happened=happened, started=started)
-            raise make_error(fault.kind, tool, fault.draw)
+            raise fault.error or make_error(fault.kind, tool, fault.draw)
         if fault is not None and fault.kind is ErrorKind.MALFORMED and not self._reaches(fault, tool):
             self._record(site, arguments, fault.kind, failed=True, happened=False, started=started)
             return corrupt(fault.kind, {}, Aim(fault.draw))

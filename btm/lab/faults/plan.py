@@ -40,7 +40,7 @@ class Fault:
     """One fault to inject. ``after`` lets the call happen first, so that only its answer is lost.
 
     ``used`` are the places of the result that a silent fault should hit; ``draw`` decides its details. ``delay_s`` is how
-    much longer the call takes; without a ``kind`` it is late, and no more.
+    much longer the call takes; without a ``kind`` it is late, and no more. ``error`` is raised instead of one of the kind's.
     """
 
     kind: ErrorKind | None
@@ -48,6 +48,7 @@ class Fault:
     after: bool = False
     used: tuple[Place, ...] = ()
     delay_s: float = 0.0
+    error: Exception | None = None
 
 
 class FaultPlan(Protocol):
