@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from btm.cli.evaluation_files import Outputs, output_options
 from btm.cli.options import JSON
 from btm.cli.output import emit_json, fail, progress
 from btm.errors import BTMError, EvaluationError, nearest
@@ -120,6 +121,15 @@ _SCENARIOS_HELP = (
 @click.option(
     "--db", "database", metavar="FILE", help="Keep what the first arm with btm learned in this SQLite file."
 )
+@output_options
+@click.option(
+    "--workers",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Run in N processes; the episodes are the same whatever their number.",
+)
 @click.option("--list-arms", is_flag=True, help="Say which arms there are, and stop.")
 @JSON
 def evaluate(as_json: bool, list_arms: bool, grid: bool, picture: str | None, **options: Any) -> None:
@@ -146,12 +156,13 @@ def evaluate(as_json: bool, list_arms: bool, grid: bool, picture: str | None, **
       btm eval --domain tau2:retail --scenario switch_needed --arms bare,btm
       btm eval --profile heterogeneous --arms btm,btm:priors-only --best-fixed
       btm eval --profile outage --arms bare,btm:no-breaker,btm
+      btm eval --seed 0..4 --workers 2 --html report.html --fail-under solved=0.95
       btm eval --grid --worlds 12 --picture grid.svg
     """  # noqa: D301 - click reads the backslashes
     from btm.cli.evaluation_text import arms_table, show_evaluation  # noqa: PLC0415 - only this command needs it
     from btm.lab.arms import ARMS  # noqa: PLC0415
+    from btm.lab.parallel import evaluate_over  # noqa: PLC0415
     from btm.lab.report import document  # noqa: PLC0415
-    from btm.lab.runner import evaluate as run  # noqa: PLC0415
 
     if list_arms:
         if as_json:
@@ -160,20 +171,23 @@ def evaluate(as_json: bool, list_arms: bool, grid: bool, picture: str | None, **
             arms_table()
         return
     try:
+        outputs, workers = Outputs.take(options), options.pop("workers")
         if grid:
             _grid(options, picture, as_json)
             return
         if picture is not None:
             raise EvaluationError("--picture draws a grid: it goes with --grid")
         request = _request(**options)
-        with progress("evaluating", "episodes") as tell:
-            evaluation = run(request, progress=tell)
+        with progress("evaluating", "episodes" if workers == 1 else "pieces of work") as tell:
+            evaluation = evaluate_over(request, workers, tell)
+        outputs.write(evaluation)
     except BTMError as error:
         fail(str(error))
     if as_json:
         emit_json(document(evaluation))
     else:
         show_evaluation(evaluation)
+    outputs.hold(evaluation)
 
 
 @click.command("demo")

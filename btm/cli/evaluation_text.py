@@ -23,6 +23,8 @@ from btm.learning.posterior import BetaPosterior
 from btm.model import Action, EvidenceKey
 
 _WIDTH = 80
+_FINE = 0.05
+"""A sample that would show a difference of five points is large enough to say that there is none."""
 
 _SHORT = {
     Scenario.CLEAN: "clean",
@@ -161,9 +163,28 @@ def _notes(evaluation: Evaluation) -> list[str]:
     for scenario, count in evaluation.left_out.items():
         if count:
             notes.append(f"{scenario} cannot be made for {count} of the tasks: they are left out of it.")
+    notes += _too_few(evaluation)
     if evaluation.unusable:
         notes.append(f"{len(evaluation.unusable)} tasks of the source cannot be used at all.")
     return notes
+
+
+def _too_few(evaluation: Evaluation) -> list[str]:
+    """Say of which differences the sample is too small to tell anything."""
+    from btm.lab.power import detectable  # noqa: PLC0415 - only where there is something to compare
+
+    first = evaluation.request.arms[0]
+    unseen: dict[str, list[str]] = {}
+    for row in comparisons(evaluation):
+        told = row.b != first or row.scenario in (ALL, Scenario.IMPOSSIBLE) or not row.low <= 0 <= row.high
+        least = 0.0 if told else detectable(evaluation.episodes, row.a, row.b, row.scenario)
+        if least > _FINE:
+            unseen.setdefault(row.a, []).append(f"{row.scenario} ({least * 100:.0f})")
+    return [
+        f"Too few tasks to tell {arm} from {first} in {', '.join(here)}: in brackets, the smallest true difference in "
+        "points that so many tasks mostly show."
+        for arm, here in unseen.items()
+    ]
 
 
 def _percent(rate: float) -> str:

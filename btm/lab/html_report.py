@@ -1,0 +1,129 @@
+"""An evaluation as one page of HTML: it needs no script, no network and no other file.
+
+Nothing on the page is told by colour alone, all foreign text is escaped, and what would steer a reader's screen (control
+characters, marks that turn the direction of writing) is replaced.
+"""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+import btm
+from btm.lab.arms import ARMS
+from btm.lab.metrics import ALL, Paired, Result
+from btm.lab.power import detectable
+from btm.lab.report import command_line, comparisons, summary
+from btm.lab.request import Evaluation
+from btm.lab.scenarios import Scenario
+from btm.model import ErrorKind
+
+SCENARIOS = {
+    Scenario.CLEAN: "nothing fails",
+    Scenario.RETRY_WORKS: "calls fail in ways that pass",
+    Scenario.SWITCH_NEEDED: "a tool is blocked, and another can stand in for it",
+    Scenario.IMPOSSIBLE: "every way is blocked: right is to hand over to a human, and nothing can be solved",
+    Scenario.MIXED: "each task has the trouble of one of three scenarios",
+    Scenario.NOISY: "any fault on any call, with no promise that a task can be solved",
+    Scenario.OUTAGE: "a service is down for everyone for a stretch of the run",
+    ALL: "all scenarios together",
+}
+"""What each scenario is, in a line."""
+
+COLUMNS = {
+    "solved": "share of tasks that ended as they should, with a 95 % interval (Wilson's; resampled where tasks repeat)",
+    "calls": "calls that reached the tools, over all tasks",
+    "repeats": "the same call again, unchanged, right after it failed",
+    "doubled": "changes that really happened more often than asked for",
+    "to human": "tasks handed over",
+    "dropped": "tasks neither solved nor handed over",
+    "p": "McNemar's exact test on the same tasks (resampled where tasks repeat)",
+    "shows from": "the smallest true difference that so many tasks would find, four times in five",
+}
+"""What each column of the page means."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """One scenario of a run: how its arms did, and how they differ from the first."""
+
+    scenario: str
+    about: str
+    rows: tuple[Result, ...]
+    differences: tuple[tuple[Paired, float], ...]
+
+
+def html_report(evaluation: Evaluation) -> str:
+    """Return the page. The same evaluation gives the same page, to the byte, on one version of btm and Python."""
+    request = evaluation.request
+    rows = summary(evaluation)
+    first = request.arms[0]
+    against = [row for row in comparisons(evaluation) if row.b == first]
+    blocks = [
+        Block(
+            scenario,
+            SCENARIOS.get(Scenario(scenario) if scenario != ALL else ALL, ""),
+            tuple(r for r in rows if r.scenario == scenario and r.fault_kind is None),
+            tuple(
+                (r, detectable(evaluation.episodes, r.a, r.b, scenario))
+                for r in against
+                if r.scenario == scenario
+            ),
+        )
+        for scenario in dict.fromkeys(row.scenario for row in rows)
+    ]
+    seeds = request.seeds or (request.faults.seed,)
+    return _template().render(
+        domain=request.domain,
+        agent=request.agent or "A scripted agent (simulated: no model)",
+        first=first,
+        blocks=blocks,
+        kinds=_kinds(rows),
+        arms={arm: ARMS[arm] for arm in dict.fromkeys(row.arm for row in rows)},
+        columns=COLUMNS,
+        left_out=[(s.value, n) for s, n in evaluation.left_out.items() if n],
+        unusable=sorted(evaluation.unusable.items()),
+        facts={
+            "command": command_line(request),
+            "seed": ", ".join(map(str, seeds)),
+            "tasks": str(len({e.task_id for e in evaluation.episodes})),
+            "fault rate": f"{request.faults.rate:g}",
+            "map": request.fallback_map or "the domain's own",
+            "versions": f"btm {btm.__version__}, Python {platform.python_version()}",
+        },
+    )
+
+
+def _kinds(rows: tuple[Result, ...]) -> dict[str, dict[ErrorKind, Result]]:
+    """Return for each arm how it did with each kind of fault on a task's path, over the whole run."""
+    scenarios = list(dict.fromkeys(row.scenario for row in rows))
+    whole = ALL if ALL in scenarios else scenarios[0]
+    found: dict[str, dict[ErrorKind, Result]] = {}
+    for row in rows:
+        if row.scenario == whole and row.fault_kind is not None:
+            found.setdefault(row.arm, {})[row.fault_kind] = row
+    return found
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, str) and not isinstance(value, Markup) and not value.isprintable():
+        return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in value)
+    return value
+
+
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_plain,
+    )
+    environment.filters["percent"] = lambda rate: f"{rate * 100:.0f} %"
+    environment.filters["points"] = lambda rate: f"{rate * 100:+.0f}"
+    return environment.from_string((files("btm.lab") / "report_page.html").read_text("utf-8"))

@@ -1,0 +1,82 @@
+"""One evaluation over several processes: the same episodes, in the same order, whatever their number.
+
+A memory learns from one episode to the next, so an arm's episodes stay together, in one process; arms do not know of each
+other, and neither do seeds. So the work is cut by seeds, then by arms.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import replace
+
+from btm.errors import EvaluationError
+from btm.lab.arms import BTM_ARMS, ORDERS, check_arms
+from btm.lab.request import HETEROGENEOUS, Evaluation, Progress, Request
+from btm.lab.runner import evaluate
+
+
+def evaluate_over(request: Request, workers: int, progress: Progress | None = None) -> Evaluation:
+    """Run an evaluation in so many processes; see :func:`btm.lab.runner.evaluate`. ``progress`` counts pieces of work.
+
+    Raises EvaluationError for no worker, and what ``evaluate`` raises.
+    """
+    if workers < 1:
+        raise EvaluationError(f"there is at least one worker, not {workers}")
+    arms = check_arms((*request.arms, *(ORDERS if request.best_fixed else ())))
+    pieces = _pieces(request, arms, workers)
+    if workers == 1 or len(pieces) == 1:
+        return evaluate(request, progress=progress)
+    runs: dict[int, Evaluation] = {}
+    # Processes of their own: a forked one would share locks and clients of this one.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(min(workers, len(pieces)), mp_context=context) as pool:
+        waiting = {pool.submit(_run, piece): number for number, piece in enumerate(pieces)}
+        for done in as_completed(waiting):
+            runs[waiting[done]] = done.result()
+            if progress is not None:
+                progress(len(runs), len(pieces))
+    return _joined(request, arms, [runs[number] for number in range(len(pieces))])
+
+
+def _run(piece: Request) -> Evaluation:
+    """Run a piece of work in its process, and return what can travel between processes."""
+    made = evaluate(piece)
+    return Evaluation(piece, made.episodes, dict(made.left_out), dict(made.unusable))
+
+
+def _pieces(request: Request, arms: tuple[str, ...], workers: int) -> list[Request]:
+    """Cut a request by seeds, and by arms where there are more workers than seeds: arms with btm take longest."""
+    seeds = request.seeds or (request.faults.seed,)
+    shares = max(1, min(len(arms), -(-workers // len(seeds))))
+    slow_first = sorted(arms, key=lambda arm: (arm not in BTM_ARMS, arms.index(arm)))
+    writer = next((arm for arm in request.arms if arm in BTM_ARMS), None)
+    pieces = []
+    for number, seed in enumerate(seeds):
+        for share in range(shares):
+            mine = tuple(sorted(slow_first[share::shares], key=arms.index))
+            database = request.database if number == 0 and writer in mine else None
+            faults = replace(request.faults, seed=seed, weights=dict(request.faults.weights))
+            single = replace(request, arms=mine, faults=faults, seeds=(), best_fixed=False, database=database)
+            pieces.append(single)
+    return pieces
+
+
+def _joined(request: Request, arms: tuple[str, ...], runs: list[Evaluation]) -> Evaluation:
+    """Put episodes in the order in which one process would have made them."""
+    several = len(request.seeds) > 1
+    seeds = request.seeds or (request.faults.seed,)
+    found = []
+    left_out = dict.fromkeys(runs[0].left_out, 0)
+    for seed in seeds:
+        here = [run for run in runs if run.request.faults.seed == seed]
+        for scenario, count in here[0].left_out.items():
+            left_out[scenario] += count
+        episodes = [e for run in here for e in run.episodes]
+        worlds = list(dict.fromkeys(e.world for e in episodes))
+        if request.profile == HETEROGENEOUS:  # world by world, each with every arm
+            episodes.sort(key=lambda e: (worlds.index(e.world), arms.index(e.arm)))
+        else:
+            episodes.sort(key=lambda e: arms.index(e.arm))
+        found += [replace(e, world=seed) if several else e for e in episodes]
+    return Evaluation(request, tuple(found), left_out, runs[0].unusable)
