@@ -7,14 +7,15 @@ one episode to the next. The arms with btm are in ``memory_arms``.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from btm.errors import EvaluationError, nearest
 from btm.lab.agent import Call, ToolResponse
 from btm.lab.desk import Desk, error_text
 from btm.lab.fixed_orders import FixedOrder
+from btm.lab.forgetful import Forgetful
 from btm.lab.oracle import Oracle
+from btm.lab.outside_arms import Chain, PlainBreaker, Tenacity
 
 NEUTRAL = "The call failed. Continue."
 """What the control for advice says: a message at the same place that advises nothing."""
@@ -42,23 +43,6 @@ class Arm(Protocol):
 
     def close(self) -> None:
         """Give back what the arm holds."""
-
-
-@dataclass(frozen=True)
-class Forgetful:
-    """Base of the arms that keep nothing."""
-
-    name: str
-
-    def notices(self, desk: Desk) -> str:  # noqa: ARG002 - the protocol's argument
-        """Nothing is said."""
-        return ""
-
-    def done(self, desk: Desk) -> None:
-        """Nothing is kept."""
-
-    def close(self) -> None:
-        """Nothing is held."""
 
 
 class Bare(Forgetful):
@@ -145,6 +129,9 @@ _PLAIN: Mapping[str, Callable[[str], Arm]] = {
     "bare": Bare,
     "retry3": Retry3,
     "neutral": Neutral,
+    "tenacity": Tenacity,
+    "chain": Chain,
+    "breaker": PlainBreaker,
     "oracle": Clairvoyant,
     "retry3:any": lambda name: FixedOrder(name, RETRIES, switches=False, any_kind=True),
     **dict.fromkeys(ORDERS, ORDERS.__getitem__),
@@ -155,6 +142,9 @@ ARMS: Mapping[str, str] = {
     "retry3": f"each call repeated up to {RETRIES} times on an exception, {PAUSE_S:g} s apart",
     "retry3:any": f"each call repeated up to {RETRIES} times on any error that the classifier names",
     "neutral": f"a failed call is followed by {NEUTRAL!r}: the control for advice",
+    "tenacity": "the library tenacity: three tries of whatever raises, exponential waits",
+    "chain": "the map's first substitute on an exception, always, as with_fallbacks of LangChain",
+    "breaker": "three tries through a circuit breaker a tool: open after five failures in a row, for a minute",
     "oracle": "helped by one who knows the map and the faults: the most that can be reached",
     **dict.fromkeys(ORDERS, "a fixed order with btm's map, classifier and verification, but nothing learned"),
     **BTM_ARMS,

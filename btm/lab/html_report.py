@@ -7,6 +7,7 @@ characters, marks that turn the direction of writing) is replaced.
 from __future__ import annotations
 
 import platform
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
@@ -16,7 +17,7 @@ from markupsafe import Markup
 
 import btm
 from btm.lab.arms import ARMS
-from btm.lab.metrics import ALL, Paired, Result
+from btm.lab.metrics import ALL, Episode, Paired, Result, results
 from btm.lab.power import detectable
 from btm.lab.report import command_line, comparisons, summary
 from btm.lab.request import Evaluation
@@ -49,7 +50,7 @@ COLUMNS = {
 
 
 @dataclass(frozen=True)
-class Block:
+class ScenarioSection:
     """One scenario of a run: how its arms did, and how they differ from the first."""
 
     scenario: str
@@ -65,7 +66,7 @@ def html_report(evaluation: Evaluation) -> str:
     first = request.arms[0]
     against = [row for row in comparisons(evaluation) if row.b == first]
     blocks = [
-        Block(
+        ScenarioSection(
             scenario,
             SCENARIOS.get(Scenario(scenario) if scenario != ALL else ALL, ""),
             tuple(r for r in rows if r.scenario == scenario and r.fault_kind is None),
@@ -83,7 +84,7 @@ def html_report(evaluation: Evaluation) -> str:
         agent=request.agent or "A scripted agent (simulated: no model)",
         first=first,
         blocks=blocks,
-        kinds=_kinds(rows),
+        kinds=_kinds(evaluation.episodes),
         arms={arm: ARMS[arm] for arm in dict.fromkeys(row.arm for row in rows)},
         columns=COLUMNS,
         left_out=[(s.value, n) for s, n in evaluation.left_out.items() if n],
@@ -99,10 +100,11 @@ def html_report(evaluation: Evaluation) -> str:
     )
 
 
-def _kinds(rows: tuple[Result, ...]) -> dict[str, dict[ErrorKind, Result]]:
-    """Return for each arm how it did with each kind of fault on a task's path, over the whole run."""
-    scenarios = list(dict.fromkeys(row.scenario for row in rows))
-    whole = ALL if ALL in scenarios else scenarios[0]
+def _kinds(episodes: Sequence[Episode]) -> dict[str, dict[ErrorKind, Result]]:
+    """Return for each arm how it did with each kind of fault on a task's path, where a task can be solved."""
+    solvable = [e for e in episodes if e.scenario != Scenario.IMPOSSIBLE]
+    rows = results(solvable)
+    whole = rows[-1].scenario if rows else ""
     found: dict[str, dict[ErrorKind, Result]] = {}
     for row in rows:
         if row.scenario == whole and row.fault_kind is not None:

@@ -25,7 +25,9 @@ def test_every_command_is_listed_and_has_help() -> None:
         assert name in listed.output
         shown = runner.invoke(cli, [name, "--help"])
         assert shown.exit_code == 0, shown.output
-        assert "--json" in shown.output or "Commands:" in shown.output or name in ("export", "review"), name
+        assert (
+            "--json" in shown.output or "Commands:" in shown.output or name in ("export", "mcp", "review")
+        ), name
 
 
 def test_an_unknown_command_names_the_nearest_one() -> None:

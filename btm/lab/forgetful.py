@@ -1,0 +1,24 @@
+"""The base of arms that keep nothing from one episode to the next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from btm.lab.desk import Desk
+
+
+@dataclass(frozen=True)
+class Forgetful:
+    """Base of the arms that keep nothing."""
+
+    name: str
+
+    def notices(self, desk: Desk) -> str:  # noqa: ARG002 - the protocol's argument
+        """Nothing is said."""
+        return ""
+
+    def done(self, desk: Desk) -> None:
+        """Nothing is kept."""
+
+    def close(self) -> None:
+        """Nothing is held."""
