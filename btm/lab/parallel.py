@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from btm.errors import EvaluationError
 from btm.lab.arms import BTM_ARMS, ORDERS, check_arms
+from btm.lab.metrics import Episode
 from btm.lab.request import HETEROGENEOUS, Evaluation, Progress, Request
 from btm.lab.runner import evaluate
 
@@ -66,7 +67,8 @@ def _joined(request: Request, arms: tuple[str, ...], runs: list[Evaluation]) -> 
     """Put episodes in the order in which one process would have made them."""
     several = len(request.seeds) > 1
     seeds = request.seeds or (request.faults.seed,)
-    found = []
+    found: list[Episode] = []
+    apart: dict[tuple[int, int], int] = {}  # as the runner numbers them
     left_out = dict.fromkeys(runs[0].left_out, 0)
     for seed in seeds:
         here = [run for run in runs if run.request.faults.seed == seed]
@@ -78,5 +80,8 @@ def _joined(request: Request, arms: tuple[str, ...], runs: list[Evaluation]) -> 
             episodes.sort(key=lambda e: (worlds.index(e.world), arms.index(e.arm)))
         else:
             episodes.sort(key=lambda e: arms.index(e.arm))
-        found += [replace(e, world=seed) if several else e for e in episodes]
+        found += [
+            replace(e, world=apart.setdefault((seed, e.world), len(apart))) if several else e
+            for e in episodes
+        ]
     return Evaluation(request, tuple(found), left_out, runs[0].unusable)
