@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from btm.classify.jsonwalk import ANY_KEY, MAX_KEYS, MAX_PATHS, OBJECT, parent_of, shares
 from btm.model import ErrorKind
+from btm.support.forks import no_fork
 from btm.support.untrusted import redact
 
 MIN_EVIDENCE = 20.0
@@ -195,7 +196,8 @@ def lower_bound(seen: float, missed: float) -> float:
         return 0.0
     if missed <= 0:
         return float(0.05 ** (1.0 / (1.0 + seen)))
-    from scipy.special import betaincinv  # noqa: PLC0415 - only fields that were absent before need it
+    with no_fork():
+        from scipy.special import betaincinv  # noqa: PLC0415 - only fields that were absent before need it
 
     return float(betaincinv(1.0 + seen, 1.0 + missed, 0.05))
 

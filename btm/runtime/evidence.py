@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from btm.learning.posterior import BetaPosterior, Decay, Evidence, Priors, pooled
 from btm.model import Action, Attempt, ErrorKind, EvidenceKey
 from btm.store import SKEW_S, Snapshot
+from btm.support.forks import no_fork
 
 _log = logging.getLogger("btm")
 
@@ -120,7 +121,11 @@ class Credit:
 
     def _refit(self, now: float) -> None:
         """Fit how strongly pools are believed to the evidence as of now, unless that foretells the last tenth worse."""
-        from btm.learning.priors import refit_priors, tenth  # noqa: PLC0415 - SciPy's optimizers load slowly, few need them
+        with no_fork():  # a child would wait for ever for a module that another thread was loading
+            from btm.learning.priors import (  # noqa: PLC0415 - SciPy's optimizers load slowly, few need them
+                refit_priors,
+                tenth,
+            )
 
         self._refit_at = max(2 * self._attempts, FIRST_FIT)
         latest = list(self._recent)[-max(len(self._recent) // 10, _FEWEST_HELD_OUT) :]
