@@ -106,7 +106,14 @@ def _bounded() -> Iterator[None]:
 @VALUES
 @MODES
 @pytest.mark.parametrize(
-    "wrapped", [lambda v: v, lambda v: {"rows": [v]}, lambda v: [v], lambda v: {"a": {"b": v}}]
+    "wrapped",
+    [
+        lambda v: v,
+        lambda v: {"rows": [v]},
+        lambda v: [v],
+        lambda v: {"a": {"b": v}},
+        lambda v: {"status": "error", "errors": [v]},
+    ],
 )
 def test_a_result_is_handed_on(name: str, mode: str, wrapped: Callable[[Any], Any]) -> None:
     result = wrapped(MAKERS[name]())

@@ -30,6 +30,7 @@ from btm.classify.expectations import ErrorRule, Expectations
 from btm.classify.finding import NONE, Finding
 from btm.classify.reading import TEXT_LIMIT
 from btm.classify.shape import ShapeProfile
+from btm.classify.taming import tamed
 from btm.model import SUCCESS, Effect, ErrorKind, Family, Outcome, ToolCall
 from btm.support import untrusted
 from btm.support.foreign import ask
@@ -118,7 +119,7 @@ def _classify(
         bare = frameworks.unwrap(value)
         value = bare.value
         if bare.is_error:
-            found = bodies.of_failed_value(value, call, moment)
+            found = bodies.of_failed_value(tamed(value), call, moment)
             return _outcome(_with_history(found, history), call, value)
     parsed, failure = _explicit(value, call, moment)
     if failure is not None and not failure.doubtful:
@@ -149,7 +150,8 @@ def _explicit(value: Any, call: ToolCall, now: float | None) -> tuple[Any, Findi
     """Return the value as JSON values as far as it is one, and the failure that it tells of openly."""
     if isinstance(value, str):
         return _explicit_text(value, call, now)
-    if type(value) is dict or isinstance(value, Mapping):
+    value = tamed(value)
+    if type(value) is dict:
         return value, bodies.of_mapping(value, call, now)
     if isinstance(value, list | tuple):
         return _explicit_list(value, call, now)
