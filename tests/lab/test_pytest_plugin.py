@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,10 @@ class Shop:
         return f"placed {what}"
 
 
+# Where btm is installed, pytest finds the plugin by itself; in a mere checkout it has to be named.
+PLUGIN = () if entry_points(group="pytest11", name="btm") else ("-p", "btm.lab.pytest_plugin")
+
+
 def run_pytest(folder: Path, text: str, *options: str) -> subprocess.CompletedProcess[str]:
     (folder / "test_it.py").write_text(text, "utf-8")
     command = [
@@ -39,8 +44,7 @@ def run_pytest(folder: Path, text: str, *options: str) -> subprocess.CompletedPr
         "-m",
         "pytest",
         "-q",
-        "-p",
-        "btm.lab.pytest_plugin",
+        *PLUGIN,
         "-p",
         "no:randomly",
         *options,

@@ -128,9 +128,9 @@ def test_a_wrong_name_gets_the_nearest_right_one(wrong: dict[str, object], messa
 
 
 def test_a_scenario_that_no_task_allows_is_an_error() -> None:
-    faults = FaultSettings(weights={kind: 1.0 for kind in FaultSettings().weights if kind == "auth_error"})
-    with pytest.raises(EvaluationError, match="retry_works cannot be made"):
-        evaluate(replace(SMALL, faults=faults))
+    faults = FaultSettings(weights={kind: 1.0 for kind in FaultSettings().weights if kind == "stale_data"})
+    with pytest.raises(EvaluationError, match="impossible cannot be made"):
+        evaluate(replace(SMALL, scenarios=(Scenario.IMPOSSIBLE,), faults=faults))
 
 
 def test_progress_is_told_of_every_episode() -> None:

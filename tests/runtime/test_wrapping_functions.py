@@ -277,7 +277,7 @@ def test_the_object_of_a_method_is_not_shown() -> None:
 
 @pytest.mark.parametrize("bound", [True, False])
 def test_the_same_call_is_one_on_the_same_object(bound: bool) -> None:
-    with memory_of(mode="guard", fallback_map=NO_MAP) as memory:
+    with memory_of(mode="guard", fallback_map=NO_MAP, breaker=None) as memory:
 
         class Shop(Crm):
             get_order = memory.wrap(Crm.get_order)
@@ -548,7 +548,7 @@ def test_calls_with_different_arrays_are_different_calls() -> None:
     def get_fit(values: Any) -> None:
         raise TimeoutError("timed out")
 
-    with memory_of(mode="guard", fallback_map=NO_MAP) as memory:
+    with memory_of(mode="guard", fallback_map=NO_MAP, breaker=None) as memory:
         fit = memory.wrap(get_fit)
         for number in range(6):
             values = np.zeros(5_000)

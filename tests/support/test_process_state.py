@@ -58,6 +58,7 @@ def test_a_function_that_caches_has_a_bound_unless_what_it_is_asked_for_has_one(
     }
     # Asked for by names of the packaged rules only: there are as many as the package lists.
     assert endless <= {
+        "btm.classify.body_keys._ranks",
         "btm.classify.codes._affixes",
         "btm.classify.codes._set",
         "btm.classify.numbers._kinds",
