@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -98,12 +97,8 @@ def test_no_id_is_used_before_it_was_shown_or_said() -> None:
                 shown.add(leaf if isinstance(leaf, str) else None)
 
 
-def test_opening_a_session_is_cheap_and_leaves_the_loaded_database_alone() -> None:
+def test_a_session_leaves_the_loaded_database_alone() -> None:
     before = DB.get_hash()
-    start = time.process_time()
-    for _ in range(100):
-        RETAIL.open(RETAIL.tasks[0])
-    assert (time.process_time() - start) / 100 < 0.002
     task = next(t for t in RETAIL.tasks if len(t.changes) > 2)
     _, session = dry_run(RETAIL, task)
     assert session.digest() != before
