@@ -32,8 +32,6 @@ def recovering(workbench: Workbench, memory: ToolMemory) -> Workbench:
     AutoGen hands a workbench no name of a run: give runs that share a memory a conversation each
     (``with memory.conversation("..."):``).
     """
-    if isinstance(workbench, _RecoveringWorkbench):
-        return workbench
     return fronted(workbench, _RecoveringWorkbench, FrameworkCalls(memory, view=_view))
 
 

@@ -29,13 +29,7 @@ def wrap_tools(tools: Iterable[BaseTool], memory: ToolMemory) -> list[BaseTool]:
     calls = FrameworkCalls(memory)
     tools = list(tools)
     toolbox = {tool.name: tool for tool in tools}
-    return [_wrapped(tool, calls, toolbox) for tool in tools]
-
-
-def _wrapped(tool: BaseTool, calls: FrameworkCalls, toolbox: Mapping[str, BaseTool]) -> BaseTool:
-    if isinstance(tool, _CrewTool):
-        return tool
-    return fronted(tool, _CrewTool, calls, toolbox)
+    return [fronted(tool, _CrewTool, calls, toolbox) for tool in tools]
 
 
 class _CrewTool:

@@ -232,8 +232,11 @@ _MODEL_STATE = ("__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_pri
 def fronted(tool: T, front: type, *btm: Any) -> T:
     """Return a copy of ``tool`` with the methods of ``front`` before those of its own class.
 
-    It is an object of that class, whose name errors and traces show. ``btm`` is what the methods find as ``_btm``.
+    A tool that has them already is returned as it is. The copy is an object of that class, whose name errors and traces
+    show. ``btm`` is what the methods find as ``_btm``.
     """
+    if isinstance(tool, front):
+        return tool
     kind = type(tool)
     made: T = object.__new__(type(kind.__name__, (front, kind), {"__module__": kind.__module__}))
     made.__dict__.update(tool.__dict__, _btm=btm)

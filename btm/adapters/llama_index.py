@@ -32,15 +32,7 @@ def wrap_tools(
     made = [tool if isinstance(tool, AsyncBaseTool) else FunctionTool.from_defaults(tool) for tool in tools]
     # One that wants a workflow's context can only be called by the workflow.
     toolbox = {t.metadata.get_name(): t for t in made if not getattr(t, "requires_context", False)}
-    return [_wrapped(tool, calls, toolbox) for tool in made]
-
-
-def _wrapped(
-    tool: AsyncBaseTool, calls: FrameworkCalls, toolbox: Mapping[str, AsyncBaseTool]
-) -> AsyncBaseTool:
-    if isinstance(tool, _LlamaTool):
-        return tool
-    return fronted(tool, _LlamaTool, calls, toolbox)
+    return [fronted(tool, _LlamaTool, calls, toolbox) for tool in made]
 
 
 class _LlamaTool:

@@ -28,13 +28,7 @@ def wrap_tools(tools: Iterable[Tool], memory: ToolMemory) -> list[Tool]:
     calls = FrameworkCalls(memory)
     tools = list(tools)
     toolbox = {tool.name: tool for tool in tools}
-    return [_wrapped(tool, calls, toolbox) for tool in tools]
-
-
-def _wrapped(tool: Tool, calls: FrameworkCalls, toolbox: Mapping[str, Tool]) -> Tool:
-    if isinstance(tool, _SmolTool):
-        return tool
-    return fronted(tool, _SmolTool, calls, toolbox)
+    return [fronted(tool, _SmolTool, calls, toolbox) for tool in tools]
 
 
 class _SmolTool:

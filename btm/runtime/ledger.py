@@ -96,7 +96,7 @@ class Ledger:
         print_ = print_ or self.conversations.fingerprint(call)
         now = self._clock()
         if self._intents.concerns(call):
-            self._intents.begin(call, print_, now, None)  # unless :meth:`standing` did
+            self._intents.begin(call, print_, now, None)  # unless ``writes.standing`` did
         with self.conversations.lock:
             conversation = self.conversations.get(call.conversation)
             if (call.conversation, call.call_id) in self._finished:
