@@ -9,7 +9,8 @@ from pathlib import Path
 import click
 
 from btm.cli.map_options import TOOLS, read_tools_option, write_file
-from btm.cli.map_views import draw_command, suggest_command, why_command
+from btm.cli.map_suggest import suggest_command
+from btm.cli.map_views import draw_command, why_command
 from btm.cli.options import JSON
 from btm.cli.output import FOUND, console, counted, emit_json, fail, paragraph
 from btm.errors import BTMError

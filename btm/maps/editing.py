@@ -56,6 +56,36 @@ def add_fallback(text: str, file: str, tool: str, fallback: Values, comment: str
     Works on entries written in lines and in braces; ``comment`` is kept for the former only. Raises FallbackMapError
     when the tool is not in this file, or shares its entry with another one by an alias.
     """
+    root, entry = _entry(text, file, tool)
+    expected = _plain(root)
+    expected["tools"][tool]["fallbacks"] = [*(expected["tools"][tool].get("fallbacks") or []), dict(fallback)]
+    made = _inserted(text, entry, entry.child("fallbacks"), flow(fallback), _note(comment))
+    return _verified(made, file, expected)
+
+
+def add_verify(text: str, file: str, tool: str, verify: Values, comment: str = "") -> str:
+    """Return the map with the read that checks a write.
+
+    Raises FallbackMapError as :func:`add_fallback` does, and when the write has a check already.
+    """
+    root, entry = _entry(text, file, tool)
+    present = entry.child("verify")
+    if present is not None:
+        raise _refuse(present, f"{tool!r} has a 'verify' already")
+    expected = _plain(root)
+    expected["tools"][tool]["verify"] = dict(verify)
+    item = flow(verify)
+    if entry.flow:
+        made = _in_braces(text, entry, f"verify: {item}")
+    else:
+        indent, newline, note = _indent(entry), _newline(text), _note(comment)
+        written = (f"{indent}{note}{newline}" if note else "") + f"{indent}verify: {item}{newline}"
+        made = _after_line(text, _last_line(entry), written, newline)
+    return _verified(made, file, expected)
+
+
+def _entry(text: str, file: str, tool: str) -> tuple[Node, Node]:
+    """Return the map and the tool's own entry in it, or refuse."""
     root = parse(text, file, FallbackMapError)
     tools = root.child("tools")
     entry = tools.child(tool) if tools is not None else None
@@ -64,12 +94,11 @@ def add_fallback(text: str, file: str, tool: str, fallback: Values, comment: str
     key = tools.keys[tool]
     if (entry.place.line, entry.place.column) < (key.line, key.column):
         raise _refuse(entry, f"{tool!r} shares its entry with another tool by an alias")
-    listed = entry.child("fallbacks")
-    expected = _plain(root)
-    expected["tools"][tool]["fallbacks"] = [*(expected["tools"][tool].get("fallbacks") or []), dict(fallback)]
-    note = f"# {' '.join(printable(comment).split())}" if comment else ""
-    made = _inserted(text, entry, listed, flow(fallback), note)
-    return _verified(made, file, expected)
+    return root, entry
+
+
+def _note(comment: str) -> str:
+    return f"# {' '.join(printable(comment).split())}" if comment else ""
 
 
 def _inserted(text: str, entry: Node, listed: Node | None, item: str, note: str) -> str:
@@ -83,13 +112,20 @@ def _inserted(text: str, entry: Node, listed: Node | None, item: str, note: str)
     if listed is not None:
         raise _refuse(listed, "these fallbacks are shared with another tool by an alias, or are not a list")
     if entry.flow:
-        at = _offset(text, entry.end) - 1
-        before = text[:at].rstrip()
-        separator = "" if before.endswith(("{", ",")) else ", "
-        return f"{before}{separator}fallbacks: [{item}]{text[at:]}"
-    indent = " " * (min(place.column for place in entry.keys.values()) - 1)
+        return _in_braces(text, entry, f"fallbacks: [{item}]")
+    indent = _indent(entry)
     written = f"{indent}fallbacks:{newline}" + _item(f"{indent}  ", item, note, newline)
     return _after_line(text, _last_line(entry), written, newline)
+
+
+def _in_braces(text: str, entry: Node, pair: str) -> str:
+    at = _offset(text, entry.end) - 1
+    before = text[:at].rstrip()
+    return f"{before}{'' if before.endswith(('{', ',')) else ', '}{pair}{text[at:]}"
+
+
+def _indent(entry: Node) -> str:
+    return " " * (min(place.column for place in entry.keys.values()) - 1)
 
 
 def _item(indent: str, item: str, note: str, newline: str) -> str:

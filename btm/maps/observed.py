@@ -37,6 +37,15 @@ class ObservedCheck:
         """Return why it is proposed, in words."""
         return f"after {self.times} of {self.of} calls of {self.tool}, agents looked with {self.target} at the same values"
 
+    @property
+    def verify(self) -> dict[str, Any]:
+        """Return what a map's ``verify`` would be; its ``done_when`` is for a person to write."""
+        return {"tool": self.target, "arguments": dict(self.arguments)}
+
+    def document(self) -> dict[str, Any]:
+        """Return the check as JSON values."""
+        return {"tool": self.tool, "target": self.target, "reasons": [self.reason], "verify": self.verify}
+
 
 @dataclass
 class Observations:

@@ -87,6 +87,14 @@ def test_the_command_reads_logs_and_shows_the_check(tmp_path: Path) -> None:
     command = ["map", "suggest", str(tmp_path / "m.yaml"), "--logs", str(tmp_path / "log.jsonl")]
     result = CliRunner().invoke(cli, command)
     assert result.exit_code == 0, result.output
-    assert 'verify: {tool: get_order, arguments: {order_id: "{{ call.order }}"}}' in result.output
+    assert 'verify: {tool: get_order, arguments: {order_id: "{{ call.order }}"}}' in result.output.replace(
+        "\n", ""
+    )
     document = json.loads(CliRunner().invoke(cli, [*command, "--json"]).output)
     assert document[-1]["verify"] == {"tool": "get_order", "arguments": {"order_id": "{{ call.order }}"}}
+    accepted = CliRunner().invoke(cli, [*command, "--accept", "cancel_order", "get_order"])
+    assert "[written]" in accepted.output
+    made = load_valid((tmp_path / "m.yaml").read_text(), "m.yaml")[0].tools["cancel_order"].verify
+    assert made is not None
+    assert (made.tool, made.arguments) == ("get_order", {"order_id": "{{ call.order }}"})
+    assert CliRunner().invoke(cli, [*command, "--accept", "cancel_order", "get_order"]).exit_code == 2

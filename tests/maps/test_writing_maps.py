@@ -14,7 +14,7 @@ from btm.authored.loading import parse
 from btm.errors import FallbackMapError
 from btm.fallback import FallbackMap
 from btm.fallback.loading import load_valid
-from btm.maps.editing import add_fallback, add_tools, flow
+from btm.maps.editing import add_fallback, add_tools, add_verify, flow
 from btm.maps.init import extend_map, new_map
 from btm.maps.suggest import suggest
 from btm.model import Action, Effect, ErrorKind, EvidenceKey
@@ -194,6 +194,22 @@ def test_adding_keeps_meaning_and_comments(text: str, name: str, target: str, co
     grown = add_tools(made, "m.yaml", {"new": "new:\n  effect: read\n"})
     assert parse(grown, "m").value()["tools"].pop("new") == {"effect": "read"}
     assert _is_subsequence(made.splitlines(), grown.splitlines())
+
+
+@given(written_maps(), st.sampled_from(["get_one", "get_two", "put"]), TARGETS, st.text(max_size=20))
+def test_a_check_is_added_once_and_nothing_else_changes(
+    text: str, name: str, target: str, comment: str
+) -> None:
+    verify = {"tool": target, "arguments": {"q": "{{ call.q }}"}}
+    made = add_verify(text, "m.yaml", name, verify, comment)
+    before, after = parse(text, "m").value(), parse(made, "m").value()
+    assert after["tools"][name].pop("verify") == verify
+    assert before == after
+    assert _is_subsequence(
+        [line for line in text.splitlines() if "#" in line and "flow" not in line], made.splitlines()
+    )
+    with pytest.raises(FallbackMapError, match="already"):
+        add_verify(made, "m.yaml", name, verify)
 
 
 def _is_subsequence(few: list[str], many: list[str]) -> bool:
