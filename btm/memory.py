@@ -17,7 +17,7 @@ from btm.events import Hook
 from btm.fallback import FallbackMap
 from btm.learning.posterior import BetaPosterior
 from btm.model import BeliefModel, Effect, ErrorKind, EvidenceKey, Family, Incident, Mode, Outcome, ToolCall
-from btm.planning.context import DEFAULT_BUDGET, Detail, Format, render
+from btm.planning.context import DEFAULT_BUDGET, Detail, Format
 from btm.planning.plan import RecoveryContext
 from btm.planning.planner import Settings
 from btm.planning.policy import Policies
@@ -300,10 +300,15 @@ class ToolMemory(MemoryCore):
         incident = Incident(
             f"{call.conversation}/{call.call_id}", call.conversation, call, kind, outcome, call.at
         )
-        plan = self._recovery.plan_for(incident)
-        return render(
-            plan, budget=self._recovery.budget, form=self._recovery.form, detail=self._recovery.detail
-        )
+        return self._recovery.writer.write(self._recovery.plan_for(incident))
+
+    def standing_rules(self, conversation: str = "") -> str:
+        """Return the rules for the system prompt of a conversation: they name the id that its notes bear.
+
+        A note without it is a forgery, and a model that has these rules can tell. The adapters that make a system
+        message put them there. They are the same, to the byte, for a conversation and a database.
+        """
+        return self._recovery.writer.rules(self._names.conversation(conversation))
 
     def report(self, call_id: str, kind: ErrorKind | str, *, conversation: str = "") -> bool:
         """Say later that a call which had seemed to succeed had failed: its evidence moves. Return whether it is known.

@@ -20,7 +20,8 @@ HEAD = """\
 # What the model sees
 
 Ten notes, each as it stands at the end of a model's request, in the role of the user, after the failing tool's own
-result. Nothing here is written by hand but the titles: `python docs/notes_page.py --write` makes the page.
+result. `id` is the conversation's own, which the standing rules in the system prompt name: a note without it is forged.
+Nothing here is written by hand but the titles: `python docs/notes_page.py --write` makes the page.
 """
 
 MAP = """

@@ -42,7 +42,7 @@ from btm.adapters.wording import (
 )
 from btm.memory import ToolMemory
 from btm.model import ToolCall
-from btm.planning.context import STANDING_RULES, estimate_tokens
+from btm.planning.context import estimate_tokens
 from btm.planning.failure_text import error_text
 from btm.runtime.drivers import Handled, Reply
 from btm.runtime.timeouts import Limits, Timeouts, in_own_thread
@@ -135,10 +135,11 @@ class ChatLoop:
         if answered and self.budget is not None:
             spent = self.budget.spent_by(self._asked_before, self.memory.fallback_map.cost)
             lines.append(spent.line())
-        room = self.memory.budget_tokens - estimate_tokens(STANDING_RULES)
+        rules = self.memory.standing_rules(self.conversation)
+        room = self.memory.budget_tokens - estimate_tokens(rules)
         told = self._notes.contexts(self.conversation, answered)
         said = note(told, request(entries), lines, budget=room)
-        made = chat.with_rules(made)
+        made = chat.with_rules(made, rules)
         if not said:
             return made
         return chat.with_note(made, said, bridge=self.bridge)

@@ -7,7 +7,6 @@ from typing import Any
 
 from btm.adapters.outline import OutlinedMessage, RequestedCall, gaps, strays
 from btm.adapters.wording import BRIDGE, LOST, longer
-from btm.planning.context import STANDING_RULES
 
 
 def field(value: Any, name: str) -> Any:
@@ -54,15 +53,15 @@ def _text(content: Any) -> str:
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
-def with_rules(messages: Sequence[Any]) -> list[Any]:
-    """Return the messages with btm's standing rules at the end of the first system message, once."""
+def with_rules(messages: Sequence[Any], rules: str) -> list[Any]:
+    """Return the messages with the standing rules at the end of the first system message, once."""
     made = list(messages)
     if not made or field(made[0], "role") not in ("system", "developer"):
-        return [{"role": "system", "content": STANDING_RULES}, *made]
+        return [{"role": "system", "content": rules}, *made]
     content = field(made[0], "content")
-    if STANDING_RULES in _text(content):
+    if rules in _text(content):
         return made
-    made[0] = {"role": field(made[0], "role"), "content": longer(content, STANDING_RULES)}
+    made[0] = {"role": field(made[0], "role"), "content": longer(content, rules)}
     return made
 
 

@@ -180,6 +180,12 @@ class FrameworkCalls:
         named = self.memory.current_conversation or conversation
         return ToolCall(tool, known, self.memory.effect_of(tool), named, call_id or "")
 
+    def rules(self, conversation: str) -> str | None:
+        """Return the standing rules for the system prompt of a conversation, None where no context is given."""
+        if not is_active() or not self.memory.mode.advises:
+            return None
+        return self.memory.standing_rules(self.memory.current_conversation or conversation)
+
     def note(self, conversation: str, entries: Sequence[OutlinedMessage], available: Collection[str]) -> str:
         """Return what is to stand at the end of the model's next request, ``""`` for nothing.
 

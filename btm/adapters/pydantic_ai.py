@@ -14,7 +14,6 @@ from btm.adapters.framework import FrameworkCalls
 from btm.adapters.outline import OutlinedMessage, RequestedCall
 from btm.errors import MissingExtraError
 from btm.memory import ToolMemory
-from btm.planning.context import STANDING_RULES
 from btm.support.call_ids import Turn
 
 try:
@@ -34,12 +33,11 @@ class Recovering(AbstractCapability[Any]):
     """A capability that takes every call of an agent's function tools through ``memory``."""
 
     def __init__(self, memory: ToolMemory) -> None:
-        self._memory = memory
         self._calls = FrameworkCalls(memory, view=_view, passed_on=_TO_THE_FRAMEWORK, in_result=False)
 
     def get_instructions(self) -> Any:
         """Add the standing rules to the instructions."""
-        return STANDING_RULES if self._memory.mode.advises else None
+        return lambda ctx: self._calls.rules(_conversation(ctx))
 
     async def wrap_tool_execute(
         self, ctx: RunContext[Any], *, call: sent.ToolCallPart, args: Any, handler: Any, **_: Any

@@ -61,7 +61,7 @@ def context(
     as_json: bool,
 ) -> None:
     """Print the recovery context for a first failure of TOOL, as a model would get it."""
-    store = open_existing(database) if database else SqlStore(None, now=time.time())
+    store = open_existing(database) if database else SqlStore(None, now=time.time(), hash_key=b"btm context")
     with ToolMemory(
         store,
         fallback_map=known_tool(map_name, tool),

@@ -82,8 +82,8 @@ class RecoveryPlan:
 class RecoveryContext:
     """A plan as text for a model, and its size in (estimated) tokens.
 
-    ``form``, ``detail`` and ``remarks`` are what it was written with: :func:`btm.planning.context.within` writes it
-    again, shorter.
+    ``form``, ``detail``, ``remarks`` and ``mark`` are what it was written with:
+    :func:`btm.planning.context.within` writes it again, shorter.
     """
 
     text: str
@@ -92,3 +92,4 @@ class RecoveryContext:
     form: str = "tagged"
     detail: str = "full"
     remarks: tuple[tuple[str, str], ...] = ()
+    mark: str = ""

@@ -14,7 +14,7 @@ A failure in btm's own parts never reaches the agent: the tool's answer passes a
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Generator, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -23,7 +23,7 @@ from btm.events import ActionTaken, Hooks
 from btm.fallback import FallbackMap, Step
 from btm.learning.tracker import Learned
 from btm.model import SUCCESS, Action, Effect, ErrorKind, Incident, Mode, Outcome, ToolCall
-from btm.planning.context import Detail, Format, call_text, render
+from btm.planning.context import ContextWriter, call_text
 from btm.planning.options import options_for
 from btm.planning.plan import UNCHECKED, Level, RecoveryContext, RecoveryPlan
 from btm.planning.planner import Options, Planner
@@ -56,9 +56,7 @@ class Recovery:
     fallback_map: FallbackMap
     planner: Planner
     mode: Mode
-    budget: int
-    form: Format
-    detail: Detail
+    writer: ContextWriter
     jitter: random.Random
     hooks: Hooks
     available: Collection[str] | None = None
@@ -120,7 +118,7 @@ class Recovery:
         if incident is None:
             return None
         why = _DONE if incident.happened else _RUNNING
-        context = self._rendered(self.plan_for(incident), [why, ("not run", call_text(call))])
+        context = self.writer.write(self.plan_for(incident), [why, ("not run", call_text(call))])
         return Handled(call, incident.outcome, context=context, refused=True)
 
     def _answered(
@@ -128,7 +126,7 @@ class Recovery:
     ) -> Generator[Request, Reply | None, Handled]:
         """Return a good answer, with a context where something is left to do about another call."""
         if forbidden is not None and forbidden.outcome.ambiguous:
-            return replace(handled, context=safely(self._rendered, forbidden, [_TWICE]))
+            return replace(handled, context=safely(self.writer.write, forbidden, [_TWICE]))
         wrong = safely(self._contradicted_by, handled)
         if wrong is not None:
             return replace(handled, context=safely(self._latest_context, wrong, _about(wrong)))
@@ -152,7 +150,7 @@ class Recovery:
         call = handled.call
         if not self.mode.acts:
             plan = RecoveryPlan("", call, handled.outcome, (look,))
-            return replace(handled, context=safely(self._rendered, plan, []))
+            return replace(handled, context=safely(self.writer.write, plan, []))
         read = ToolCall(
             look.tool, look.arguments or {}, Effect.READ, call.conversation, f"{call.call_id}~verify"
         )
@@ -233,10 +231,7 @@ class Recovery:
         latest = self.ledger.incident(incident.conversation, incident.incident_id)
         if latest is None:
             return None
-        return self._rendered(self.plan_for(latest), remarks)
-
-    def _rendered(self, plan: RecoveryPlan, remarks: Sequence[tuple[str, str]]) -> RecoveryContext:
-        return render(plan, budget=self.budget, form=self.form, detail=self.detail, remarks=remarks)
+        return self.writer.write(self.plan_for(latest), remarks)
 
     # -- guard ------------------------------------------------------------------------------------------------------
 
@@ -264,7 +259,7 @@ class Recovery:
         return self.planner.early_by(found[0], self.ledger.now())
 
     def _refused(self, call: ToolCall, plan: RecoveryPlan) -> Handled:
-        context = self._rendered(plan, [("not run", call_text(call))])
+        context = self.writer.write(plan, [("not run", call_text(call))])
         return Handled(call, plan.outcome, context=context, refused=True)
 
     # -- what is down -----------------------------------------------------------------------------------------------
@@ -301,7 +296,7 @@ class Recovery:
         more = [("check", check_text(check)) for check in checks[1:]]
         why = f"{tool_name(call.tool)} cannot be undone, and no second source has confirmed what it rests on"
         again = f"{call_text(call)}; make it again after that"
-        context = self._rendered(plan, [*more, ("not run", again), ("why", why)])
+        context = self.writer.write(plan, [*more, ("not run", again), ("why", why)])
         return Handled(call, outcome, context=context, refused=True)
 
     def _contradicted_by(self, handled: Handled) -> Incident | None:

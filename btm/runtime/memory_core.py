@@ -8,6 +8,7 @@ import random
 import secrets
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from types import TracebackType
 from typing import Any, Self, TypeVar, cast, overload
 
@@ -18,6 +19,7 @@ from btm.learning.matching import Ticket
 from btm.learning.posterior import flat, pooled, unlearned
 from btm.maps.belonging import knows_none
 from btm.model import BeliefModel, Effect, Outcome, ToolCall
+from btm.planning.context import ContextWriter
 from btm.planning.planner import Planner
 from btm.planning.policy import Policies
 from btm.runtime.call_handler import Recovery, pass_through
@@ -35,6 +37,7 @@ from btm.support.call_ids import NO_TURN, Names, Turn
 from btm.support.clocks import SteadyClock
 from btm.support.effects import guess_effect
 from btm.support.failsafe import safely
+from btm.support.imitations import mark_of
 from btm.support.switch import is_active
 
 _BELIEF_MODELS: Mapping[BeliefModel, BeliefFunction] = {
@@ -97,14 +100,13 @@ class MemoryCore:
         rng = options.rng or random.Random(secrets.randbits(64))  # noqa: S311 - spreads waits and names runs, no secret
         self._names = Names(rng)
         self._functions = WrappedFunctions(self, fallback_map)
+        mark = partial(mark_of, secret=snapshot.hash_key or secrets.token_bytes(16))
         self._recovery = Recovery(
             self._ledger,
             fallback_map,
             self._planner,
             self.mode,
-            options.budget_tokens,
-            options.form,
-            options.detail,
+            ContextWriter(options.budget_tokens, options.form, options.detail, mark),
             jitter=rng,
             hooks=self._hooks,
             skills=options.skills,

@@ -1,7 +1,9 @@
-"""Text that poses as a note of ours: found whatever it is written with, and disarmed."""
+"""Text that poses as a note of ours: found whatever it is written with, and disarmed; and what only our own notes bear."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 import unicodedata
 from collections.abc import Mapping
@@ -19,6 +21,22 @@ _UNSEEN = re.compile(
 _LOOKALIKES = str.maketrans("\u0433\u0435\u0441\u043e\u0475\u0443\u03bf\u03bd\u03b5\u03f2", "recovyovec")
 _WINDOW = 2_000  # characters behind a "<" that are looked at
 _DEPTH = 60
+_MARK_LENGTH = 6  # characters of 5 bits: nobody guesses one of 10^9, and it costs a model some four tokens
+_NAMELESS = ("run-", "messages-", "loop-", "mcp-")
+
+
+def mark_of(conversation: str, secret: bytes) -> str:
+    """Return what the notes of a conversation bear: the same for as long as the database keeps its secret.
+
+    Nothing has to be kept for it, and who does not know the secret cannot tell it from the conversation's name. What came
+    without a name of its own, a run or a connection, bears the database's: else the system prompt, which names the mark,
+    would be another one in every run of one conversation, or be stated before there is one.
+    """
+    named = "" if conversation.startswith(_NAMELESS) else conversation
+    digest = hashlib.blake2b(
+        named.encode("utf-8", "replace"), key=secret[:64], person=b"btm note", digest_size=8
+    )
+    return base64.b32encode(digest.digest()).decode()[:_MARK_LENGTH].lower()
 
 
 def without_tags(text: str) -> str:

@@ -118,6 +118,7 @@ def memory_of(mode: str = "advise", *, map_text: str = MAP, **options: Any) -> T
     options.setdefault("sleep", lambda _: None)
     options.setdefault("asleep", _no_wait)
     options.setdefault("rng", random.Random(7))
+    options.setdefault("hash_key", b"fixed for tests")
     return ToolMemory.open(
         options.pop("path", None), fallback_map=FallbackMap.from_text(map_text), mode=mode, **options
     )

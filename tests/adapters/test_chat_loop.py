@@ -12,7 +12,6 @@ from kit import learned, logged, memory_of
 from btm.adapters.budget import Budget
 from btm.adapters.chat_completions import ChatLoop
 from btm.adapters.wording import BRIDGE, LOST
-from btm.planning.context import STANDING_RULES
 
 ORDER = {"order_id": "o1", "status": "shipped"}
 
@@ -97,7 +96,7 @@ def test_a_complete_loop(way: str, as_objects: bool) -> None:
                 messages += loop.run(made) if way == "sync" else asyncio.run(loop.arun(made))
     assert all(violations(request) == [] for request in requests)
     assert violations(messages) == []
-    assert [r[0] for r in requests] == [{"role": "system", "content": STANDING_RULES}] * 4
+    assert [r[0] for r in requests] == [{"role": "system", "content": memory.standing_rules("k")}] * 4
     note = requests[2][-1]
     assert note["role"] == "user"
     assert note["content"].startswith("<recovery")
@@ -156,12 +155,13 @@ def test_guard_mode_refuses_and_keeps_the_budget() -> None:
 
 
 def test_rules_join_the_users_own_system_message_once_and_its_blocks_stay() -> None:
-    loop = ChatLoop(memory_of(), TOOLS)
+    loop = ChatLoop(memory_of(), TOOLS, conversation="k")
+    rules = memory_of().standing_rules("k")
     text = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "hi"}]
     blocks = [{"role": "developer", "content": [{"type": "text", "text": "Be kind."}]}]
-    assert loop.prepare(text)[0]["content"] == f"Be kind.\n\n{STANDING_RULES}"
+    assert loop.prepare(text)[0]["content"] == f"Be kind.\n\n{rules}"
     assert loop.prepare(loop.prepare(text))[0] == loop.prepare(text)[0]
-    assert loop.prepare(blocks)[0]["content"][-1]["text"] == STANDING_RULES
+    assert loop.prepare(blocks)[0]["content"][-1]["text"] == rules
     assert text[0]["content"] == "Be kind."
     assert ChatLoop(memory_of("observe"), TOOLS).prepare(text) == text
 

@@ -17,7 +17,6 @@ from message_rules import assert_accepted
 from btm.adapters.langchain import BTMMiddleware, Placement
 from btm.adapters.wording import BRIDGE, LOST
 from btm.memory import ToolMemory
-from btm.planning.context import STANDING_RULES
 
 ASK = {"messages": [HumanMessage("where is o1?")]}
 CLOSING = 'The request is still: where is o1?\n\nMake the call that stands after "next:" above now.'
@@ -223,8 +222,9 @@ def test_the_note_is_the_last_message_of_the_request_alone_and_closes_with_what_
     answer = run(made, way, ASK)
     last = model.requests[-1]
     assert [m.type for m in last] == ["system", "human", "ai", "tool", "ai", "tool", "tool", "human"]
+    mark = last[0].text.split('id="')[1][:6]
     assert last[-1].text.startswith(
-        '<recovery tool="get_order" error="auth_error">\nnext: switch to list_orders'
+        f'<recovery tool="get_order" error="auth_error" id="{mark}">\nnext: switch to list_orders'
     )
     assert last[-1].text.endswith(CLOSING)
     assert all("<recovery" not in m.text for m in answer["messages"])
@@ -239,13 +239,14 @@ def test_the_standing_rules_stand_once_and_are_byte_identical() -> None:
     )
     made.invoke(ASK)
     systems = [request[0].text for request in model.requests]
-    assert systems == [f"Be kind.\n\n{STANDING_RULES}"] * 2
+    rules = memory_of().standing_rules()
+    assert systems == [f"Be kind.\n\n{rules}"] * 2
     blocks = SystemMessage(
         content=[{"type": "text", "text": "Be kind.", "cache_control": {"type": "ephemeral"}}]
     )
     made, model = agent(memory_of(), [DONE], system_prompt=blocks)
     made.invoke(ASK)
-    assert model.requests[0][0].content == [*blocks.content, {"type": "text", "text": STANDING_RULES}]
+    assert model.requests[0][0].content == [*blocks.content, {"type": "text", "text": rules}]
     made, model = agent(memory_of(), [DONE], rules=False)
     made.invoke(ASK)
     assert [m.type for m in model.requests[0]] == ["human"]

@@ -65,7 +65,7 @@ def test_the_note_still_comes_when_the_retry_outside_gives_up() -> None:
     model = ScriptedModel(script=list(SCRIPT))
     made = create_agent(model, [flaky(9)], middleware=[retry(), BTMMiddleware(memory_of(), raises=True)])
     made.invoke(ASK)
-    assert '<recovery tool="get_order" error="timeout">' in model.requests[1][-1].text
+    assert '<recovery tool="get_order" error="timeout" id="' in model.requests[1][-1].text
 
 
 @pytest.mark.parametrize("way", ["sync", "async"])

@@ -73,7 +73,7 @@ async def test_a_failure_comes_back_as_it_was_with_the_context_as_one_more_block
     assert result.is_error
     own, context = texts(result)
     assert own == "Error executing tool get_order"
-    assert context.startswith('<recovery tool="get_order" error="unknown">\nnext: switch to list_orders')
+    assert context.startswith('<recovery tool="get_order" error="unknown" id="')
 
 
 async def test_the_reason_that_a_server_keeps_to_itself_is_read_from_its_stderr(tmp_path: Path) -> None:
@@ -82,7 +82,10 @@ async def test_the_reason_that_a_server_keeps_to_itself_is_read_from_its_stderr(
         own, context = texts(await client.call_tool("get_order", {"order_id": "o1"}))
     assert instructions.startswith("A shop.\n\nAfter a tool failure")
     assert own == "Error executing tool get_order"
-    assert context.startswith('<recovery tool="get_order" error="auth_error">\nnext: switch to list_orders')
+    mark = instructions.split('id="')[1][:6]
+    assert context.startswith(
+        f'<recovery tool="get_order" error="auth_error" id="{mark}">\nnext: switch to list_orders'
+    )
     assert "401 Unauthorized" in context
 
 

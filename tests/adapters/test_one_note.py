@@ -11,7 +11,7 @@ from btm.adapters.langchain import BTMMiddleware, Placement
 from btm.adapters.wording import closing, fitted, note
 from btm.fallback import Step
 from btm.model import Action, ErrorKind, Outcome, ToolCall
-from btm.planning.context import STANDING_RULES, Format, estimate_tokens, render
+from btm.planning.context import Format, estimate_tokens, render, standing_rules
 from btm.planning.plan import Level, RecoveryContext, RecoveryPlan, Verdict
 
 
@@ -105,5 +105,5 @@ def test_what_the_model_gets_about_three_failures_of_a_turn_is_within_the_budget
         estimate_tokens(m.text.partition("\n\n<recovery")[0]) for m in model.requests[1] if m.type == "tool"
     )
     assert (after - before - plain) + system <= 300
-    assert estimate_tokens(STANDING_RULES) <= 120
+    assert estimate_tokens(standing_rules("abc234")) <= 120
     assert "next: " in str(model.requests[1])

@@ -298,11 +298,11 @@ def _structure(text: str, form: Format) -> None:
         assert "\n" not in text
     elif form is Format.MARKDOWN:
         first, *rest = text.split("\n")
-        assert re.fullmatch(r"\*\*[\w./:?-]+ failed: \w+\*\*", first)
+        assert re.fullmatch(r'\*\*[\w./:?-]+ failed: \w+\*\*( id="[a-z2-7]{6}")?', first)
         assert all(re.match(rf"- \*\*({allowed})\*\*: ", line) for line in rest)
     else:
         first, *rest, last = text.split("\n")
-        assert re.fullmatch(r'<recovery tool="[\w./:?-]+" error="\w+">', first)
+        assert re.fullmatch(r'<recovery tool="[\w./:?-]+" error="\w+"( id="[a-z2-7]{6}")?>', first)
         assert last == "</recovery>"
         assert all(re.match(rf"({allowed}): ", line) for line in rest)
         assert text.count("<") == 2

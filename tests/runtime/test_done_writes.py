@@ -69,7 +69,7 @@ def test_a_write_that_did_nothing_is_found_out_by_the_agents_own_look(mode: str)
     assert [event.incident.tool for event in opened] == ["cancel_order"]
     assert looked.context is not None
     lines = looked.context.text.splitlines()
-    assert lines[0] == '<recovery tool="cancel_order" error="factual_error">'
+    assert lines[0].startswith('<recovery tool="cancel_order" error="factual_error" id="')
     assert lines[1].startswith('next: switch to void_order {"order_id":"O1"}')
 
 

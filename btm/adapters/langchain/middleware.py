@@ -93,7 +93,7 @@ class BTMMiddleware(AgentMiddleware[Any, Any, Any]):
         self._effects: dict[str, Effect] = {}
         self._warned = False
         self._tools: dict[str, BaseTool] = {}
-        self._system: tuple[SystemMessage | None, SystemMessage] = (None, transcript.with_rules(None))
+        self._system: tuple[SystemMessage | None, str, SystemMessage | None] = (None, "", None)
 
     # -- tools --------------------------------------------------------------------------------------------------------
 
@@ -136,12 +136,12 @@ class BTMMiddleware(AgentMiddleware[Any, Any, Any]):
 
     # -- the model ----------------------------------------------------------------------------------------------------
 
-    def with_rules(self, system: SystemMessage | None) -> SystemMessage:
-        """Return the system message with the standing rules: the same object for the same one."""
+    def with_rules(self, system: SystemMessage | None, rules: str) -> SystemMessage | None:
+        """Return the system message with the standing rules: the same object for the same ones."""
         known = self._system
-        if known[0] is not system:
-            known = self._system = (system, transcript.with_rules(system))
-        return known[1]
+        if known[0] is not system or known[1] != rules:
+            known = self._system = (system, rules, transcript.with_rules(system, rules))
+        return known[2]
 
     def wrap_model_call(self, request: ModelRequest[Any], handler: ModelHandler) -> Any:
         """Call the model with what btm has to say, and again if none of its tool calls could be read."""

@@ -14,7 +14,7 @@ from btm.adapters.langchain.run_context import conversation_of
 from btm.adapters.outline import AnsweredCall, asked_since_request
 from btm.adapters.wording import Placement, closing, fitted, note, unreadable_error, wants_bridge
 from btm.model import ToolCall
-from btm.planning.context import STANDING_RULES, estimate_tokens
+from btm.planning.context import estimate_tokens
 from btm.planning.failure_text import error_text
 from btm.runtime.drivers import Handled
 from btm.support.failsafe import safely
@@ -62,7 +62,7 @@ class ModelTurn:
         if middleware.memory.mode.advises:
             messages = transcript.disarmed(messages)
             if middleware.rules:
-                system = middleware.with_rules(system)
+                system = middleware.with_rules(system, self._rules)
             messages, system = self._told(messages, system)
         tools = self._shown_tools()
         if tools is not original.tools:
@@ -125,7 +125,11 @@ class ModelTurn:
     def _room(self) -> int:
         """The tokens that a note may take: what the standing rules leave of the budget."""
         middleware = self._middleware
-        return middleware.memory.budget_tokens - (estimate_tokens(STANDING_RULES) if middleware.rules else 0)
+        return middleware.memory.budget_tokens - (estimate_tokens(self._rules) if middleware.rules else 0)
+
+    @cached_property
+    def _rules(self) -> str:
+        return self._middleware.memory.standing_rules(self._conversation)
 
     def _budget_line(self, messages: Sequence[AnyMessage]) -> str:
         budget, memory = self._middleware.budget, self._middleware.memory

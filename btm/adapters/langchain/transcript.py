@@ -18,7 +18,6 @@ from btm.adapters import outline as outlined
 from btm.adapters.langchain.results import is_refused_by_person, with_text
 from btm.adapters.outline import AnsweredCall, OutlinedMessage, RequestedCall, gaps, strays
 from btm.adapters.wording import BRIDGE, LOST, longer
-from btm.planning.context import STANDING_RULES
 from btm.support import imitations
 from btm.support.call_ids import Turn
 
@@ -93,13 +92,13 @@ def _entry(message: BaseMessage) -> OutlinedMessage:
     return OutlinedMessage("system")
 
 
-def with_rules(system: SystemMessage | None) -> SystemMessage:
-    """Return the system message with btm's standing rules at its end, once, always the same bytes."""
+def with_rules(system: SystemMessage | None, rules: str) -> SystemMessage:
+    """Return the system message with the standing rules at its end, once, always the same bytes."""
     if system is None:
-        return SystemMessage(content=STANDING_RULES)
-    if STANDING_RULES in system.text:
+        return SystemMessage(content=rules)
+    if rules in system.text:
         return system
-    return longer_system(system, STANDING_RULES)
+    return longer_system(system, rules)
 
 
 def longer_system(system: SystemMessage | None, text: str) -> SystemMessage:

@@ -20,7 +20,6 @@ from btm.adapters.mcp.stderr import StderrTail, StderrWatch
 from btm.adapters.sightings import Sightings
 from btm.memory import ToolMemory
 from btm.model import Effect, ToolCall
-from btm.planning.context import STANDING_RULES
 from btm.support.failsafe import safely
 from btm.support.switch import is_active
 
@@ -127,7 +126,7 @@ class RecoveryMiddleware(Middleware):
         if not is_active() or not self.memory.mode.advises:
             return result
         own = f"{result.instructions}\n\n" if result.instructions else ""
-        return result.model_copy(update={"instructions": own + STANDING_RULES})
+        return result.model_copy(update={"instructions": own + self.memory.standing_rules()})
 
     def _listed(self, tools: Sequence[Tool]) -> None:
         names = frozenset(tool.name for tool in tools)

@@ -16,7 +16,6 @@ from btm.lab.chat.request import Server
 from btm.lab.chat.tasks import ChatTask, draw_tasks
 from btm.lab.chat.trouble import trouble_for
 from btm.lab.scenarios import Scenario
-from btm.planning.context import STANDING_RULES
 
 SHOP = FallbackMap.load("shop")
 TASKS = draw_tasks(11, 10)
@@ -93,7 +92,7 @@ def test_the_context_in_the_system_message_stands_at_its_end() -> None:
     assert [m["role"] for m in messages] == ["system", "user", "assistant", "tool"]
     assert messages[0]["content"].startswith(SYSTEM_PROMPT)
     reminder = request_after_an_error("user_reminder")[-1]["content"]
-    assert messages[0]["content"].endswith(f"{STANDING_RULES}\n\n{reminder}")
+    assert messages[0]["content"].endswith(f"id is forged.\n\n{reminder}")
     assert "<recovery tool=" not in str(messages[1:])
 
 
