@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -187,6 +188,9 @@ async def fail_for_good(driver: FrameworkDriver) -> None:
     assert "401" in seen.requests[1]
     assert seen.requests[1].count("<recovery") == 1
     assert "next: switch to list_orders" in seen.requests[1]
+    assert (
+        len(set(re.findall(r"(?<=id=\")[a-z2-7]{6}(?=\")", seen.requests[1]))) == 1
+    )  # rules and note name one
     assert "shipped" in seen.last
     assert behave.calls == ["get_order", "list_orders"]
     assert any(row[:4] == ("get_order", "auth_error", "switch", "list_orders") for row in learned(memory))
