@@ -224,7 +224,9 @@ def instruction(step: Step, plan: RecoveryPlan) -> str:
 
 def _another_call(name: str, plan: RecoveryPlan) -> str:
     if not plan.general:
-        return f"revise the arguments of {name} and call it again"
+        # What is not in order may be the user's wish itself, and other arguments another wish.
+        wish = " as far as the user's request allows" if plan.outcome.kind is ErrorKind.PRECONDITION_FAILED else ""
+        return f"revise the arguments of {name} and call it again{wish}"
     if plan.outcome.ambiguous and plan.happened is None:
         return f"call {name} to look what this call did, before you run it again"
     if plan.outcome.silent:

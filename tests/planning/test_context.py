@@ -218,6 +218,14 @@ def test_every_step_is_an_instruction(step: Step, says: str) -> None:
     assert instruction(step, replace(plan_of(), call=ToolCall("failed"))) == says
 
 
+def test_another_wish_than_the_users_is_not_called_for() -> None:
+    declined = Outcome(ErrorKind.PRECONDITION_FAILED, detail="card declined: insufficient funds")
+    plan = replace(plan_of(), call=ToolCall("charge"), outcome=declined)
+    assert instruction(Step(Action.REVISE, "charge"), plan) == (
+        "revise the arguments of charge and call it again as far as the user's request allows"
+    )
+
+
 # -- the budget ----------------------------------------------------------------------------------------------------
 
 
