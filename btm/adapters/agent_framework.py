@@ -35,7 +35,8 @@ class FunctionRecovery(FunctionMiddleware):
         session = context.session
         # Without a session, the list of tools lives as long as the run.
         run = session.session_id if session is not None else self._runs.name(context.tools)
-        call = self._calls.tool_call(own, shown, run, context.metadata.get("call_id"))
+        about, call_id = context.function.description, context.metadata.get("call_id")
+        call = self._calls.tool_call(own, shown, run, call_id, description=about)
         tools = {tool.name: tool for tool in context.tools or () if isinstance(tool, FunctionTool)}
 
         async def invoke(name: str, arguments: Mapping[str, Any]) -> Any:

@@ -28,7 +28,7 @@ def recovering(memory: ToolMemory, tools: Iterable[Any] = ()) -> Callable[..., A
         function_name: str, function: Callable[..., Any], arguments: dict[str, Any], run_context: Any = None
     ) -> Any:
         run = getattr(run_context, "session_id", None) or getattr(run_context, "run_id", None) or ""
-        call = calls.tool_call(function_name, arguments, run)
+        call = calls.tool_call(function_name, arguments, run, description=function.__doc__)
 
         def invoke(name: str, given: Mapping[str, Any]) -> Any:
             return function(**given) if name == function_name else toolbox[name](**given)

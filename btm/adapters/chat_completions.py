@@ -105,6 +105,8 @@ class ChatLoop:
             tools = {function.__name__: function for function in tools}
         self.memory = memory
         self.tools: dict[str, Callable[..., Any]] = dict(tools)
+        for name, function in self.tools.items():
+            memory.describe(name, function.__doc__)
         self.conversation = conversation or memory.current_conversation or f"loop-{uuid4().hex[:12]}"
         self.budget = budget
         self.repair_history = repair_history

@@ -29,6 +29,8 @@ def wrap_tools(tools: Iterable[BaseTool], memory: ToolMemory) -> list[BaseTool]:
     calls = FrameworkCalls(memory)
     tools = list(tools)
     toolbox = {tool.name: tool for tool in tools}
+    for tool in tools:
+        memory.describe(tool.name, tool.description)
     return [fronted(tool, _CrewTool, calls, toolbox) for tool in tools]
 
 

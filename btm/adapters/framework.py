@@ -171,8 +171,21 @@ class FrameworkCalls:
                 self.memory.finish(ticket, result=came.result, error=came.error)
         return answer
 
-    def tool_call(self, tool: str, arguments: Any, conversation: str, call_id: str | None = "") -> ToolCall:
-        """Return a tool call; ``arguments`` that are no JSON object are kept as they came."""
+    def tool_call(
+        self,
+        tool: str,
+        arguments: Any,
+        conversation: str,
+        call_id: str | None = "",
+        *,
+        description: str | None = None,
+    ) -> ToolCall:
+        """Return a tool call; ``arguments`` that are no JSON object are kept as they came.
+
+        ``description`` is what the model is told about the tool.
+        """
+        if description:
+            self.memory.describe(tool, description)
         if isinstance(arguments, str | bytes):
             with suppress(orjson.JSONDecodeError):
                 arguments = orjson.loads(arguments or "{}")

@@ -83,7 +83,8 @@ class RecoveryPlugin(BasePlugin):
         )
 
     def _call(self, tool: BaseTool, arguments: dict[str, Any], context: ToolContext) -> ToolCall:
-        return self._calls.tool_call(tool.name, arguments, context.session.id, context.function_call_id)
+        run, call_id = context.session.id, context.function_call_id
+        return self._calls.tool_call(tool.name, arguments, run, call_id, description=tool.description)
 
     def _given(self, answer: AgentAnswer, context: ToolContext | None) -> dict[str, Any]:
         if context is not None:

@@ -30,6 +30,8 @@ def wrap_tools(
     """
     calls = FrameworkCalls(memory, view=_view)
     made = [tool if isinstance(tool, AsyncBaseTool) else FunctionTool.from_defaults(tool) for tool in tools]
+    for tool in made:
+        memory.describe(tool.metadata.get_name(), tool.metadata.description)
     # One that wants a workflow's context can only be called by the workflow.
     toolbox = {t.metadata.get_name(): t for t in made if not getattr(t, "requires_context", False)}
     return [fronted(tool, _LlamaTool, calls, toolbox) for tool in made]

@@ -55,6 +55,7 @@ class _AgentsCalls(FrameworkCalls):
             return await self._through(made.name, ctx, given)
 
         self._functions[made.name] = function
+        self.memory.describe(made.name, made.description)
         if function is handler:
             made.on_invoke_tool = through_btm
         else:

@@ -28,6 +28,8 @@ def wrap_tools(tools: Iterable[Tool], memory: ToolMemory) -> list[Tool]:
     calls = FrameworkCalls(memory)
     tools = list(tools)
     toolbox = {tool.name: tool for tool in tools}
+    for tool in tools:
+        memory.describe(tool.name, tool.description)
     return [fronted(tool, _SmolTool, calls, toolbox) for tool in tools]
 
 

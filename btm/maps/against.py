@@ -14,6 +14,7 @@ from btm.fallback.checking import OF_CALL, steps_of, tool_place
 from btm.fallback.schema import MapFile, ToolEntry
 from btm.maps.finding import Diagnostic, Severity
 from btm.maps.schemas import fits
+from btm.maps.toolinfo import GUESSES
 from btm.maps.tools import ToolInfo
 from btm.model import Effect
 
@@ -49,7 +50,7 @@ def against_tools(model: MapFile, node: Node, tools: Mapping[str, ToolInfo]) -> 
 
 def _effect(entry: ToolEntry, tool: ToolInfo, place: Place) -> Iterator[Diagnostic]:
     stated, (said, why) = entry.effective, tool.effect()
-    if stated is Effect.READ and said is Effect.WRITE and why != "its name":
+    if stated is Effect.READ and said is Effect.WRITE and why not in GUESSES:
         what = f"the map calls {tool.name!r} a read, and {why}"
         yield Diagnostic(
             Severity.ERROR, "effect", what, place, "effect: write, unless a repeat is known to do no harm"

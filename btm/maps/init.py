@@ -128,9 +128,7 @@ def _facts(tool: ToolInfo) -> Mapping[str, str]:
     elif _REPAIRS.search(tool.name):
         facts["role"] = "repair  # guessed from its name"
     if not facts or effect is Effect.READ:
-        facts["effect"] = (
-            f"{effect.value}  # guessed from {why}" if why == "its name" else f"{effect.value}  # {why}"
-        )
+        facts["effect"] = f"{effect.value}  # {why}"
     if tool.idempotent and effect is Effect.WRITE:
         facts["idempotent"] = "true  # its idempotentHint is true"
     if tool.destructive and effect is Effect.WRITE:

@@ -9,7 +9,7 @@ from typing import Any
 from btm.errors import BTMError
 from btm.maps.schemas import types_of
 from btm.model import Effect
-from btm.support.effects import guess_effect
+from btm.support.effects import guess
 
 READ_METHODS = {"get": Effect.READ, "head": Effect.READ, "options": Effect.READ}
 WRITE_METHODS = ("post", "put", "patch", "delete")
@@ -17,6 +17,13 @@ WRITE_METHODS = ("post", "put", "patch", "delete")
 
 class ToolsError(BTMError):
     """A list of tools cannot be read; the text says what was looked for."""
+
+
+GUESSES = (
+    "guessed from its name",
+    "guessed from its description",
+    "assumed: nothing tells whether it only reads",
+)
 
 
 @dataclass(frozen=True)
@@ -64,7 +71,7 @@ class ToolInfo:
         return types_of(self.properties.get(argument), self.parameters)
 
     def effect(self) -> tuple[Effect, str]:
-        """Return the effect and what it is taken from: the tool's annotations, its HTTP verb, or its name."""
+        """Return the effect and what it is taken from: annotations, the HTTP verb, or one of :data:`GUESSES`."""
         if self.read_only is not None:
             return (
                 Effect.READ if self.read_only else Effect.WRITE
@@ -75,7 +82,10 @@ class ToolInfo:
             return READ_METHODS[self.method], f"its HTTP verb is {self.method.upper()}"
         if self.method in WRITE_METHODS:
             return Effect.WRITE, f"its HTTP verb is {self.method.upper()}"
-        return guess_effect(self.name), "its name"
+        effect, known = guess(self.name, self.description)
+        if not known:
+            return effect, GUESSES[-1]
+        return effect, GUESSES[0] if guess(self.name) == (effect, True) else GUESSES[1]
 
 
 def hints_of(annotations: Any) -> dict[str, bool | None]:

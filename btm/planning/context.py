@@ -225,7 +225,11 @@ def instruction(step: Step, plan: RecoveryPlan) -> str:
 def _another_call(name: str, plan: RecoveryPlan) -> str:
     if not plan.general:
         # What is not in order may be the user's wish itself, and other arguments another wish.
-        wish = " as far as the user's request allows" if plan.outcome.kind is ErrorKind.PRECONDITION_FAILED else ""
+        wish = (
+            " as far as the user's request allows"
+            if plan.outcome.kind is ErrorKind.PRECONDITION_FAILED
+            else ""
+        )
         return f"revise the arguments of {name} and call it again{wish}"
     if plan.outcome.ambiguous and plan.happened is None:
         return f"call {name} to look what this call did, before you run it again"
@@ -243,6 +247,12 @@ def _the_end(failed: str, plan: RecoveryPlan) -> str:
     if plan.outcome.rule == NOT_YET:
         return f"go on, and tell the user that {failed} is under way and not confirmed yet"
     if plan.outcome.ambiguous and plan.happened is None and not plan.outcome.silent:
+        retry = plan.forbidden.get(Action.RETRY)
+        if plan.assumed and (retry is None or retry.level is Level.ADVISE):
+            return (
+                f"call {failed} again if all it does is look something up; if it changes anything, do not, "
+                "and tell the user that it may have gone through"
+            )
         return f"stop calling {failed} and tell the user that it may have gone through"
     if plan.outcome.silent:
         return f"go on with what {failed} gave, with care, and say what may be wrong with it"

@@ -131,13 +131,15 @@ def options_for(
     worked: Iterable[str] = (),
     down: Callable[[str, Effect], bool] | None = None,
     worked_before: bool = False,
+    assumed: bool = False,
 ) -> Options:
     """Return what the map offers for an incident.
 
     ``known`` are values seen in the conversation, by field name. ``available`` names the tools that the agent has;
     None means that every tool of the map is there. ``worked`` names the tools that stood in for the failed one before:
     where the map has no substitute for it, they are hints. ``down`` tells of a tool with an effect whether it works for
-    nobody now: it is no substitute then. ``worked_before`` says whether the failed tool did lately.
+    nobody now: it is no substitute then. ``worked_before`` says whether the failed tool did lately, ``assumed`` whether
+    it is a write only because nothing is known of it.
     """
     call = incident.call
     # A search that finds nothing, whatever it is asked, is taken to be down.
@@ -169,6 +171,7 @@ def options_for(
         hints=usable(hints),
         down=down is not None and down(call.tool, call.effect),
         worked_before=worked_before,
+        assumed=assumed,
     )
 
 

@@ -61,7 +61,7 @@ class Options:
     every call of it is another command, ``mapped`` that the map knows it. ``hints`` are substitutes that no map names,
     known from what worked before; their arguments are the agent's to find. ``down`` says that the tool does not work for
     anyone now: calling it again, in whatever way, is no step; ``worked_before`` that it did lately. ``skills`` are cards
-    that speak for steps among these.
+    that speak for steps among these. ``assumed`` says that the call is a write only because nothing is known of its tool.
     """
 
     switches: tuple[Step, ...] = ()
@@ -78,6 +78,7 @@ class Options:
     down: bool = False
     worked_before: bool = False
     skills: tuple[SkillOffer, ...] = ()
+    assumed: bool = False
 
     def skill_for(self, step: Step) -> SkillOffer | None:
         """Return the best card that speaks for a step."""
@@ -94,13 +95,15 @@ class Planner:
     """Makes plans under fixed settings and policies.
 
     With ``explore`` (a seeded generator) a step's chance is a Thompson draw from its posterior instead of the
-    mean; irreversible writes are never explored. ``acting`` says that plans are carried out by btm itself.
+    mean; irreversible writes are never explored. ``acting`` says that plans are carried out by btm itself,
+    ``refusing`` that calls which an enforced policy forbids are not made.
     """
 
     policies: Policies
     settings: Settings = field(default_factory=Settings)
     explore: random.Random | None = None
     acting: bool = False
+    refusing: bool = False
 
     def plan(
         self, incident: Incident, options: Options, believe: Believe, above: Sequence[Above] = ()
@@ -118,7 +121,7 @@ class Planner:
         worth = [step for step in weighed if step.worth_trying]
         left = list(self._left_above(incident, above, believe))
         verdicts = self.policies.judge(
-            _situation(incident, options, [*worth, *(step for step, _ in left)], acting=self.acting)
+            self._situation(incident, options, [*worth, *(step for step, _ in left)])
         )
         forbidden = _forbidden(verdicts)
         order = _order(verdicts)
@@ -148,10 +151,35 @@ class Planner:
             health=options.health,
             tried=incident.attempts,
             general=options.general,
+            assumed=options.assumed,
             mapped=options.mapped,
             happened=incident.happened,
             skill=_told_skill(allowed, incident, options),
             only_skills=frozenset(skill.target for skill in options.skills if skill.only),
+        )
+
+    def _situation(self, incident: Incident, options: Options, worth: Sequence[Step]) -> Situation:
+        untried = tuple(
+            step.tool
+            for step in worth
+            if step.action in (Action.SWITCH, Action.REPAIR)
+            and _is_complete(step)
+            and not incident.tried(step.action, step.target)
+        )
+        return Situation(
+            call=incident.call,
+            outcome=incident.outcome,
+            incident=incident,
+            irreversible=options.irreversible,
+            idempotent=options.idempotent,
+            general=options.general,
+            verify_tool=options.verify.tool if options.verify else "",
+            escalation_tool=options.escalation_tool,
+            untried=untried,
+            odd=options.worked_before and _is_odd(incident),
+            assumed=options.assumed,
+            acting=self.acting,
+            refusing=self.refusing,
         )
 
     def _left_above(
@@ -163,7 +191,7 @@ class Planner:
             possible = (step for step in _possible(other, options) if step.tool not in below)
             weighed = [replace(self._weigh(step, other, believe, options), above=other) for step in possible]
             worth = [step for step in weighed if step.worth_trying]
-            verdicts = self.policies.judge(_situation(other, options, worth, acting=self.acting))
+            verdicts = self.policies.judge(self._situation(other, options, worth))
             forbidden = _forbidden(verdicts)
             order = _order(verdicts)
             yield from ((step, order(step)) for step in worth if step.action not in forbidden)
@@ -310,29 +338,6 @@ def _again(incident: Incident, step: Step) -> bool:
         return incident.attempts[-1] is not last
     repeatable = last.failed_as is None or last.failed_as.repeatable
     return repeatable and incident.tried(step.action, step.target) < MAX_TRIES
-
-
-def _situation(incident: Incident, options: Options, worth: Sequence[Step], *, acting: bool) -> Situation:
-    untried = tuple(
-        step.tool
-        for step in worth
-        if step.action in (Action.SWITCH, Action.REPAIR)
-        and _is_complete(step)
-        and not incident.tried(step.action, step.target)
-    )
-    return Situation(
-        call=incident.call,
-        outcome=incident.outcome,
-        incident=incident,
-        irreversible=options.irreversible,
-        idempotent=options.idempotent,
-        general=options.general,
-        verify_tool=options.verify.tool if options.verify else "",
-        escalation_tool=options.escalation_tool,
-        untried=untried,
-        odd=options.worked_before and _is_odd(incident),
-        acting=acting,
-    )
 
 
 def _is_odd(incident: Incident) -> bool:

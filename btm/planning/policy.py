@@ -6,7 +6,7 @@ A rule's ``when`` is an expression and its ``say`` a template; both run in the s
 name           what it holds
 ============== ====================================================================================================
 ``call``       the call's arguments by name, and ``tool``, ``effect``, ``irreversible``, ``idempotent``, ``general`` (every
-               call of the tool is another command)
+               call of the tool is another command), ``assumed`` (a write only because nothing is known of the tool)
 ``outcome``    ``kind``, ``family``, ``ambiguous``, ``silent``, ``status_code``, ``retry_after_s``, ``repeatable``
 ``incident``   ``tries`` (identical calls so far, the first included), ``tried`` (counts by action), ``happened``
                (true, false, or none: what was found out about an ambiguous write), ``changed`` (whether a write
@@ -19,6 +19,7 @@ name           what it holds
                source has confirmed
 ``doubted``    those of ``unchecked`` whose tools' answers turned out wrong before, in whatever conversation
 ``acting``     whether btm carries out plans by itself (act mode)
+``refusing``   whether btm refuses calls that an enforced rule forbids (guard and act mode)
 ``pending``    whether the rule is asked about a call before it is made (true) or after it failed (false)
 ============== ====================================================================================================
 """
@@ -57,6 +58,7 @@ NAMES = frozenset(
         "doubted",
         "pending",
         "acting",
+        "refusing",
     }
 )
 
@@ -121,6 +123,7 @@ class Situation:
     irreversible: bool = False
     idempotent: bool = False
     general: bool = False
+    assumed: bool = False
     verify_tool: str = ""
     escalation_tool: str = ""
     untried: tuple[str, ...] = ()
@@ -129,6 +132,7 @@ class Situation:
     pending: bool = False
     odd: bool = False
     acting: bool = False
+    refusing: bool = False
 
     @cached_property
     def names(self) -> Mapping[str, Any]:
@@ -145,6 +149,7 @@ class Situation:
                 "irreversible": self.irreversible,
                 "idempotent": self.idempotent,
                 "general": self.general,
+                "assumed": self.assumed,
             },
             "outcome": {
                 "kind": outcome.kind or "",
@@ -169,6 +174,7 @@ class Situation:
             "doubted": self.doubted,
             "pending": self.pending,
             "acting": self.acting,
+            "refusing": self.refusing,
         }
 
     @cached_property

@@ -35,6 +35,7 @@ from btm.runtime.executor import Acting, Answer
 from btm.runtime.ledger import Ledger
 from btm.runtime.notices import check_lines, check_text, down_lines, down_text
 from btm.runtime.suspicions import Suspicions
+from btm.runtime.tool_effects import ToolEffects
 from btm.support.failsafe import carefully, safely
 from btm.support.untrusted import tool_name
 
@@ -62,6 +63,7 @@ class Recovery:
     available: Collection[str] | None = None
     skills: Skills | None = None
     suspicions: Suspicions = field(default_factory=Suspicions)
+    effects: ToolEffects | None = None
 
     # -- the agent's call -------------------------------------------------------------------------------------------
 
@@ -212,6 +214,7 @@ class Recovery:
             worked=() if mapped else self.ledger.stood_in(incident.tool, incident.kind),
             down=self._is_down if self.ledger.conditions.any_down else None,
             worked_before=self.ledger.conditions.worked_before(incident.tool),
+            assumed=self.effects is not None and self.effects.is_assumed(incident.call),
         )
         if self.skills is None:
             return options

@@ -30,12 +30,12 @@ from btm.runtime.naming import Namer
 from btm.runtime.notices import down_tools
 from btm.runtime.options import Durability, MemoryHealth, MemoryOptions
 from btm.runtime.plain_functions import WrappedFunctions
+from btm.runtime.tool_effects import ToolEffects
 from btm.store import CallEvent, SharedCalls, Store, TaughtRule, Teachable, WriteLog
 from btm.store.watch import Watch
 from btm.store.writer import WriteBehind
 from btm.support.call_ids import NO_TURN, Names, Turn
 from btm.support.clocks import SteadyClock
-from btm.support.effects import guess_effect
 from btm.support.failsafe import safely
 from btm.support.imitations import mark_of
 from btm.support.switch import is_active
@@ -72,7 +72,10 @@ class MemoryCore:
         self._sleep, self._asleep = options.sleep, options.asleep
         clock = SteadyClock(options.clock)
         self._store = store
-        self._planner = Planner(policies, options.settings, options.explore, options.mode.acts)
+        self._planner = Planner(
+            policies, options.settings, options.explore, options.mode.acts, options.mode.guards
+        )
+        self._effects = ToolEffects(fallback_map)
         self._hooks = Hooks(options.hooks)
         self._writer = WriteBehind(store, self._retract, getattr(store, "journal", None))
         snapshot = store.load(clock())
@@ -110,6 +113,7 @@ class MemoryCore:
             jitter=rng,
             hooks=self._hooks,
             skills=options.skills,
+            effects=self._effects,
         )
         self._narrowed: Recovery | None = None
         self._foreign = False
@@ -203,8 +207,15 @@ class MemoryCore:
         return (safely(self._ledger.told_apart, whole, turn) if call.call_id else None) or (whole, "")
 
     def effect_of(self, tool: str, stated: Effect | None = None) -> Effect:
-        """Return a tool's effect: the stated one, the map's, or a guess from its name (a write unless it reads)."""
-        return stated or self.fallback_map.effect(tool) or guess_effect(tool)
+        """Return a tool's effect: the stated one, the map's, or a guess from its name and description.
+
+        A tool of which nothing tells is taken for a write; that this is an assumption is remembered and said.
+        """
+        return self._effects.of(tool, stated)
+
+    def describe(self, tool: str, description: str | None) -> None:
+        """Say how a tool is described to the model. Adapters do: what a tool does to the world is guessed from it."""
+        self._effects.describe(tool, description or "")
 
     def withdraw(self, call: ToolCall) -> None:
         """Take back a call that a person refused: the recovery it belongs to is over, and nothing is learned from it."""

@@ -53,6 +53,9 @@ class Caller(Protocol):
     def effect_of(self, tool: str, stated: Effect | None = None) -> Effect:
         """Return a tool's effect."""
 
+    def describe(self, tool: str, description: str | None) -> None:
+        """Say how a tool is described."""
+
 
 @dataclass(frozen=True, eq=False)
 class _WrappedFunction:
@@ -126,6 +129,7 @@ class WrappedFunctions:
         if is_generator(given):
             return function
         self._register(entry)
+        self._memory.describe(tool, getattr(given, "__doc__", None))
         calls = _Calls(self._memory, self, entry)
         if is_async(given):
 

@@ -64,7 +64,21 @@ def test_mcp_annotations_decide_the_effect(tmp_path: Path) -> None:
     )
     assert found.effect() == (Effect.WRITE, "its destructiveHint is true")
     assert found.idempotent is True
-    assert one([{"name": "get_x", "inputSchema": {}}], tmp_path).effect() == (Effect.READ, "its name")
+    assert one([{"name": "get_x", "inputSchema": {}}], tmp_path).effect() == (
+        Effect.READ,
+        "guessed from its name",
+    )
+
+
+def test_where_nothing_is_said_the_effect_is_guessed_or_assumed(tmp_path: Path) -> None:
+    def effect(name: str, description: str = "") -> tuple[Effect, str]:
+        return one([{"name": name, "description": description, "inputSchema": {}}], tmp_path).effect()
+
+    assert effect("tides", "Returns the tides.") == (Effect.READ, "guessed from its description")
+    assert effect("tides", "The tides.") == (
+        Effect.WRITE,
+        "assumed: nothing tells whether it only reads",
+    )
 
 
 def test_an_openapi_document_gives_a_tool_for_each_operation(tmp_path: Path) -> None:

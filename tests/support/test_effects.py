@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from btm.model import Effect
-from btm.support.effects import guess_effect, is_general, name_words
+from btm.support.effects import guess, guess_effect, is_general, name_words
 
 
 @pytest.mark.parametrize(
@@ -97,3 +97,49 @@ def test_a_deed_behind_an_and_is_a_write_even_if_it_is_as_often_a_noun(name: str
 @pytest.mark.parametrize("name", ["get_log", "email_search", "list_labels", "get_name_and_address"])
 def test_the_same_words_alone_are_not(name: str) -> None:
     assert guess_effect(name) is Effect.READ
+
+
+@pytest.mark.parametrize(
+    ("name", "description"),
+    [
+        ("weather", "Marine weather."),
+        ("tide_table", "This tool returns the tides of a harbour."),
+        ("exchange_rates", "Retrieves today's rates."),
+        ("order_status", "Get the status of an order."),
+        ("customers", "Useful for looking up customers by mail address."),
+        ("wikipedia", ""),
+        ("gallon_to_liter", "Converts the gallon to liter."),
+    ],
+)
+def test_a_description_that_tells_of_a_look_means_a_read(name: str, description: str) -> None:
+    assert guess(name, description) == (Effect.READ, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "description"),
+    [
+        ("get_refund", "Issue a refund to the customer."),
+        ("list_item_for_sale", "Puts an item up for sale."),
+        ("check_in_guest", ""),
+        ("pilot_desk", "Reserves a pilot."),
+        ("trello_move_card", ""),
+        ("order_status", ""),
+    ],
+)
+def test_a_deed_outweighs_a_name_that_reads(name: str, description: str) -> None:
+    assert guess(name, description) == (Effect.WRITE, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "description"),
+    [
+        ("vessel_schedule", "Arrivals and departures of a vessel."),
+        ("customer", "Look up a customer and update it."),
+        ("return_book", "Return a book to the library."),
+        ("bücher", "Gibt alle Bücher zurück."),
+        ("frobnicate", "\0 \ud83d" * 10_000),
+        ("x", ""),
+    ],
+)
+def test_where_nothing_tells_a_write_is_assumed(name: str, description: str) -> None:
+    assert guess(name, description) == (Effect.WRITE, False)

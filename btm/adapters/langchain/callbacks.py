@@ -87,6 +87,7 @@ class BTMCallbackHandler(BaseCallbackHandler):
             return
         tool = (serialized or {}).get("name") or kwargs.get("name") or "unknown"
         arguments: Mapping[str, Any] = inputs if isinstance(inputs, Mapping) else {"input": input_str}
+        self.memory.describe(tool, (serialized or {}).get("description"))
         call = ToolCall(
             tool,
             arguments,

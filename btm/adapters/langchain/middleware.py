@@ -132,6 +132,9 @@ class BTMMiddleware(AgentMiddleware[Any, Any, Any]):
         known = self._tools
         if len(known) != len(tools) or any(known.get(tool.name) is not tool for tool in tools):
             known = self._tools = {tool.name: tool for tool in tools}
+            for tool in tools:
+                self.memory.describe(tool.name, tool.description)
+            self._effects.clear()
         return known
 
     # -- the model ----------------------------------------------------------------------------------------------------

@@ -51,6 +51,7 @@ class ToolStep(KitCall):
         tries = middleware.tries.before(conversation, call_id, runtime)
         # An outer retry sends the same call again: a try of its own. (A resumed run does not come here.)
         own_id = f"{call_id}~again{tries}" if tries else call_id
+        tools = middleware.toolbox(getattr(runtime, "tools", None) or ())
         return cls(
             kit=middleware,
             call=ToolCall(name, asked["args"], middleware.effect(name), conversation, own_id),
@@ -59,7 +60,7 @@ class ToolStep(KitCall):
             turn=turn if turn.name else Turn(task),
             middleware=middleware,
             request=request,
-            tools=middleware.toolbox(getattr(runtime, "tools", None) or ()),
+            tools=tools,
         )
 
     def run(self, handler: Callable[[ToolCallRequest], Any]) -> Any:

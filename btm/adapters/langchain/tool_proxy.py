@@ -61,6 +61,7 @@ class Binding:
         original = original_of(tool)
         wrapped = _facade(original, self._class_for(type(original)))
         self.toolbox[original.name] = wrapped
+        self.memory.describe(original.name, original.description)
         needed = needed_names(original)
         if needed:
             self.needs[original.name] = needed

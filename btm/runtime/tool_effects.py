@@ -1,0 +1,47 @@
+"""What each tool of an agent does to the world, as far as anybody has said."""
+
+from __future__ import annotations
+
+from btm.fallback import FallbackMap
+from btm.model import Effect, ToolCall
+from btm.support.effects import Guess, guess
+
+_MOST = 10_000  # tools of one process, and names that a model made up
+
+
+class ToolEffects:
+    """Effects by tool: stated ones, the map's, and guesses from names and descriptions."""
+
+    def __init__(self, fallback_map: FallbackMap) -> None:
+        self._map = fallback_map
+        self._descriptions: dict[str, str] = {}
+        self._guesses: dict[str, Guess] = {}
+
+    def describe(self, tool: str, description: str) -> None:
+        """Take in how a tool is described to the model: that tells more than its name."""
+        if self._descriptions.get(tool) != description:
+            self._descriptions[tool] = description
+            self._guesses.pop(tool, None)
+            _bound(self._descriptions)
+
+    def of(self, tool: str, stated: Effect | None = None) -> Effect:
+        """Return a tool's effect: the stated one, the map's, or a guess (a write unless it reads)."""
+        known = stated or self._map.effect(tool)
+        if known is not None:
+            self._guesses.pop(tool, None)
+            return known
+        found = self._guesses.get(tool)
+        if found is None:
+            found = self._guesses[tool] = guess(tool, self._descriptions.get(tool, ""))
+            _bound(self._guesses)
+        return found.effect
+
+    def is_assumed(self, call: ToolCall) -> bool:
+        """Whether a call is taken for a write only because nothing says that it is a read."""
+        found = self._guesses.get(call.tool)
+        return found is not None and not found.known and call.effect is Effect.WRITE
+
+
+def _bound(entries: dict[str, str] | dict[str, Guess]) -> None:
+    if len(entries) > _MOST:
+        entries.pop(next(iter(entries)), None)
