@@ -60,10 +60,10 @@ class Recovery:
     writer: ContextWriter
     jitter: random.Random
     hooks: Hooks
+    effects: ToolEffects
     available: Collection[str] | None = None
     skills: Skills | None = None
     suspicions: Suspicions = field(default_factory=Suspicions)
-    effects: ToolEffects | None = None
 
     # -- the agent's call -------------------------------------------------------------------------------------------
 
@@ -214,7 +214,7 @@ class Recovery:
             worked=() if mapped else self.ledger.stood_in(incident.tool, incident.kind),
             down=self._is_down if self.ledger.conditions.any_down else None,
             worked_before=self.ledger.conditions.worked_before(incident.tool),
-            assumed=self.effects is not None and self.effects.is_assumed(incident.call),
+            assumed=self.effects.is_assumed(incident.call),
         )
         if self.skills is None:
             return options
@@ -370,15 +370,8 @@ _DONE = ("done", "this very call was made before, and it worked")
 def pass_through(call: ToolCall) -> Steps:
     """Make a call and hand over what the tool gives: what happens while btm is off."""
     reply = (yield Invoke(call)) or Reply()
-    learned = _unlearned(call, reply)
-    return Handled(
-        call,
-        learned.outcome,
-        reply.result,
-        reply.error,
-        call.tool,
-        trail=(Move(None, call, learned.outcome),),
-    )
+    outcome = _unlearned(call, reply).outcome
+    return Handled(call, outcome, reply.result, reply.error, call.tool, trail=(Move(None, call, outcome),))
 
 
 def _about(incident: Incident) -> tuple[str, str]:
