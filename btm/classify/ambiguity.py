@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from btm.classify.finding import Finding
-from btm.classify.rules import form
+from btm.classify.rules import form, table
 from btm.model import Effect, Family, ToolCall
 from btm.model import ErrorKind as K
 
@@ -22,15 +23,17 @@ _MAYBE = frozenset(
         K.FACTUAL_ERROR,
     }
 )
-_REFUSED_STATUS = frozenset({404, 405, 410, 426, 501})
 
 # "Order 17 was created, but sending the e-mail failed": what failed came after the write.
 _SAYS_DONE = form("ambiguity", "says_done")
 _SAYS_DONE_IN_JSON = form("ambiguity", "says_done_in_json")
 _SAYS_NO_DEED = form("ambiguity", "says_no_deed")
 _SAYS_NOT = form("ambiguity", "says_not")
+_SAYS_CLOSED = form("ambiguity", "says_closed")
+_SAYS_UNREACHED = form("ambiguity", "says_unreached")
 _CLAUSE = re.compile(r"[.;:!?]\s|[\n()\[\]]|,\s|\b(?:but|however|and|while|though|after)\b", re.IGNORECASE)
 _READ = 400  # characters of the text
+_UNAVAILABLE = 503
 
 
 def is_ambiguous(finding: Finding, call: ToolCall, text: str = "") -> bool:
@@ -39,24 +42,34 @@ def is_ambiguous(finding: Finding, call: ToolCall, text: str = "") -> bool:
     ``text`` is what the failure said. Words in it that something was done outweigh everything else: then what failed
     is a later step. (Not where the caller is at fault: "the order was cancelled" is a reason there.)
 
-    A 5xx answer, a timeout or a connection lost half-way leave it open; a refused connection, a lock held by another,
-    a rejected argument or a vanished route do not. An answer that cannot be read, or that lost its known fields, came
-    after the write.
+    A timeout, a connection lost half-way, 500, 502 and 504 leave it open; a refused connection, a lock held by another, a
+    rejected argument, a vanished route and a service in maintenance do not (``[write]`` in ``data/numbers.toml``). An
+    answer that cannot be read, or that lost its known fields, came after the write.
     """
     if call.effect is not Effect.WRITE:
         return False
     if finding.kind.family is not Family.CALLER and says_done(text):
         return True
-    if finding.kind not in _MAYBE:
+    if finding.kind not in _MAYBE or finding.status_code in _refused():
         return False
-    if finding.status_code in _REFUSED_STATUS:
+    open_status = finding.status_code is not None and finding.status_code >= 500
+    if open_status and finding.status_code != _UNAVAILABLE:
+        return True
+    read = text[:_READ]
+    if _SAYS_UNREACHED.search(read) or (finding.kind is K.UNAVAILABLE and _SAYS_CLOSED.search(read)):
         return False
-    if finding.status_code is not None and finding.status_code >= 500:
+    if open_status:
         return True
     if finding.kind is K.SCHEMA_DRIFT and finding.rule.startswith(("text:", "code:")):
         # Said by the service itself, which then did nothing.
         return False
     return finding.reached
+
+
+@cache
+def _refused() -> frozenset[int]:
+    """Return the statuses with which a server says that it did not act; the data file names their sources."""
+    return frozenset(map(int, table("numbers")["write"]["refused"].split()))
 
 
 def says_done(text: str) -> bool:

@@ -153,3 +153,73 @@ def test_where_the_classifier_itself_fails_a_write_is_in_doubt(monkeypatch: pyte
     monkeypatch.setattr("btm.classify.engine.exceptions.of_exception", broken)
     assert classify(WRITE, error=TimeoutError()).ambiguous
     assert not classify(ToolCall("get_order", effect=Effect.READ), error=TimeoutError()).ambiguous
+
+
+class AnsweredError(Exception):
+    """What an HTTP client raises for a failing status."""
+
+    def __init__(self, status: int, text: str = "the request failed") -> None:
+        super().__init__(text)
+        self.status_code = status
+
+
+@pytest.mark.parametrize(
+    "status", [401, 403, 404, 405, 413, 415, 421, 422, 425, 429, 431, 501, 505, 507, 511, 521, 523, 526, 530]
+)
+def test_a_status_that_says_that_the_server_did_not_act_leaves_no_doubt(status: int) -> None:
+    assert not classify(WRITE, error=AnsweredError(status)).ambiguous
+
+
+@pytest.mark.parametrize("status", [408, 499, 500, 502, 503, 504, 520, 522, 524, 598])
+def test_a_status_that_does_not_tell_how_far_a_write_came_leaves_it_in_doubt(status: int) -> None:
+    assert classify(WRITE, error=AnsweredError(status)).ambiguous
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "503 Service Unavailable: the service is down for maintenance",
+        "Service is in maintenance mode",
+        {"error": {"code": 503, "message": "scheduled maintenance in progress"}},
+        "<html><head><title>503 Service Temporarily Unavailable</title></head><body>Down for maintenance</body></html>",
+        "503 Service Unavailable: no server is available to handle this request",
+        "Connection timed out while connecting to host",
+        "dial tcp 10.0.0.1:443: i/o timeout",
+        "lock wait timeout exceeded; try restarting transaction",
+        "[SSL: WRONG_VERSION_NUMBER] wrong version number",
+    ],
+)
+def test_a_service_that_took_nothing_in_leaves_no_doubt(said: Any) -> None:
+    outcome = classify(WRITE, said)
+    assert (outcome.ok, outcome.ambiguous) == (False, False)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "503 Service Unavailable",
+        "502 Bad Gateway: down for maintenance",
+        "read timeout",
+        "504 Gateway Timeout: overloaded",
+        "timed out creating the ticket for maintenance of lift 3",
+    ],
+)
+def test_a_gateway_that_gave_up_waiting_leaves_doubt_whatever_it_says(said: str) -> None:
+    assert classify(WRITE, said).ambiguous
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["unexpected EOF", "stream error: unexpected EOF", "read tcp 10.0.0.7:443: unexpected end of file"],
+)
+def test_an_answer_that_broke_off_is_no_fault_of_the_arguments(said: str) -> None:
+    outcome = classify(WRITE, error=RuntimeError(said))
+    assert (outcome.kind, outcome.ambiguous) == (ErrorKind.MALFORMED, True)
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["SyntaxError: unexpected EOF while parsing", "bash: unexpected EOF while looking for matching `''"],
+)
+def test_a_script_that_ends_too_early_is_the_callers(said: str) -> None:
+    assert classify(WRITE, error=RuntimeError(said)).kind is ErrorKind.INVALID_ARGUMENTS
