@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import btm
 
+ROOT = Path(__file__).resolve().parents[1]
 HEAVY = (
     *("langchain", "langchain_core", "langgraph", "sqlalchemy", "scipy", "numpy", "networkx"),
     *("jinja2", "pydantic", "yaml", "click", "rich", "asyncio", "sqlite3"),
 )
 FRAMEWORKS = ("langchain", "langchain_core", "langgraph", "networkx", "matplotlib")
 
+EXAMPLE = "import io, runpy, sys; sys.path.insert(0, 'examples'); sys.stdout = io.StringIO()"
+
 
 def loaded_by(code: str) -> set[str]:
     """The top-level packages that a fresh interpreter has loaded after ``code``."""
-    script = f"{code}\nimport sys\nprint(*sorted({{name.partition('.')[0] for name in sys.modules}}))"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    named = "sorted({name.partition('.')[0] for name in sys.modules})"
+    script = f"{code}\nimport sys\nprint(*{named}, file=sys.__stdout__)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT
+    )
     return set(done.stdout.split())
 
 
@@ -37,6 +44,21 @@ def test_the_vocabulary_and_the_errors_need_the_standard_library_only() -> None:
 def test_a_memory_loads_no_agent_framework() -> None:
     loaded = loaded_by("from btm import ToolMemory; ToolMemory.open(None, fallback_map='retail').close()")
     assert loaded & set(FRAMEWORKS) == set()
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import btm.training",
+        "import btm.skills, btm.judge",
+        "import btm.adapters.framework, btm.adapters.claude_code",
+        f"{EXAMPLE}; runpy.run_path('examples/plain_functions.py')",
+        f"{EXAMPLE}; runpy.run_path('examples/chat_completions_loop.py')",
+    ],
+)
+def test_without_langchain_agents_nothing_of_langchain_is_loaded(code: str) -> None:
+    """Not by plain functions, the chat loop or other frameworks; LangSmith comes with it, and loads a tracer."""
+    assert loaded_by(code) & {*FRAMEWORKS, "langsmith", "torch", "trl"} == set()
 
 
 def test_a_memory_does_without_scipys_statistics() -> None:

@@ -1,4 +1,4 @@
-"""Fourteen situations that every adapter has to get right, with the real framework and a scripted model.
+"""Fifteen situations that every adapter has to get right, with the real framework and a scripted model.
 
 A driver (``framework_drivers``) builds an agent of its framework from plain functions, lets it run through a script, and
 says what the model read. What a framework does not allow is in the driver's ``impossible``, with the reason.

@@ -1,6 +1,7 @@
 """Run the conformance kit of the adapters with the frameworks that are installed here.
 
-``python tests/adapters/conformance_run.py [NAME ...]`` prints a table; ``--json`` one JSON document.
+``python tests/adapters/conformance_run.py [NAME,NAME ...]`` prints a table; ``--json`` one JSON document. A framework that is
+named and not installed is a failure.
 """
 
 from __future__ import annotations
@@ -43,9 +44,15 @@ def main(arguments: list[str]) -> int:
     """Run what was asked for; 1 if anything went wrong."""
     warnings.simplefilter("ignore")  # the frameworks' own
     logging.disable()
-    wanted = {name.lower() for name in arguments if not name.startswith("-")}
-    chosen = [d for d in drivers() if is_there(d) and (not wanted or {d.name.lower(), d.extra} & wanted)]
-    found = {driver.name: verdicts(driver) for driver in chosen}
+    wanted = {name for given in arguments if not given.startswith("-") for name in given.lower().split(",")}
+    named = [d for d in drivers() if not wanted or {d.name.lower(), d.extra} & wanted]
+    unknown = wanted - {name for d in named for name in (d.name.lower(), d.extra)}
+    if unknown:
+        sys.exit(f"no driver is called {', '.join(sorted(unknown))}")
+    absent = [f"{d.name} is not installed" for d in named if wanted and not is_there(d)]
+    if absent:
+        sys.exit("; ".join(absent))
+    found = {driver.name: verdicts(driver) for driver in named if is_there(driver)}
     if "--json" in arguments:
         print(json.dumps(found))
     else:

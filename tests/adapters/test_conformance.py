@@ -1,4 +1,4 @@
-"""Every adapter, with the real framework, in fourteen situations. Frameworks that are absent are skipped."""
+"""Every adapter, with the real framework, in fifteen situations. Frameworks that are absent are skipped."""
 
 from __future__ import annotations
 

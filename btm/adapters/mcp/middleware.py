@@ -66,7 +66,7 @@ class RecoveryMiddleware(Middleware):
         self.stderr = stderr
         self._conversations = _Conversations(memory)
         self._names: frozenset[str] | None = None
-        self._schemas: dict[str, Any] = {}
+        self._tools: dict[str, Tool] = {}
 
     async def on_call_tool(
         self, context: _CallContext, call_next: CallNext[_Params, ToolResult]
@@ -75,7 +75,7 @@ class RecoveryMiddleware(Middleware):
         server = context.fastmcp_context
         if server is None or not is_active():
             return await call_next(context)
-        tool = await _tool(server, context.message.name)
+        tool = await self._tool(server, context.message.name)
         call = ToolCall(
             context.message.name,
             context.message.arguments or {},
@@ -133,9 +133,24 @@ class RecoveryMiddleware(Middleware):
         if names != self._names:
             self._names = names
         for tool in tools:
-            if self._schemas.setdefault(tool.name, tool.output_schema) != tool.output_schema:
-                self._schemas[tool.name] = tool.output_schema
+            if self._tools.get(tool.name, tool).output_schema != tool.output_schema:
                 self.memory.forget_shape(tool.name)
+        self._tools = {tool.name: tool for tool in tools}
+
+    async def _tool(self, server: Context, name: str) -> Tool | None:
+        """Return what is known of a tool, None where its server cannot be asked: the call itself will tell why.
+
+        What was listed last is what the client goes by; FastMCP is asked only for what nobody has listed.
+        """
+        if name not in self._tools:
+            try:
+                tool = await server.fastmcp.get_tool(name)
+            except Exception:  # noqa: BLE001 - a dead server, a broken list: whatever it is, the call meets it too
+                return None
+            if tool is None:
+                return None
+            self._tools[name] = tool
+        return self._tools[name]
 
     def _effect(self, name: str, tool: Tool | None) -> Effect:
         """Return a tool's effect: what the map says, else what the server says of it, else a guess from its name."""
@@ -144,14 +159,6 @@ class RecoveryMiddleware(Middleware):
         if tool is not None:
             self.memory.describe(name, tool.description)
         return self.memory.fallback_map.effect(name) or self.memory.effect_of(name, stated)
-
-
-async def _tool(server: Context, name: str) -> Tool | None:
-    """Return what is known of a tool, None where its server cannot be asked: the call itself will tell why."""
-    try:
-        return await server.fastmcp.get_tool(name)
-    except Exception:  # noqa: BLE001 - a dead server, a broken list: whatever it is, the call meets it too
-        return None
 
 
 class _Attempts:
