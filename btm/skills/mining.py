@@ -1,7 +1,8 @@
 """Cards from runs of the same task, one of which recovered from a failure that the other met.
 
 Pairs are aligned at the first failure of the failing run that the good one recovered from: the same tool and kind, else the
-same tool; where the good run never failed there, at its call of that tool that worked, with other arguments. A failing run
+same tool, else the same words from another tool (one server's error); where the good run never failed there, at its call of
+that tool that worked, with other arguments. A failing run
 whose task has no such good run is set beside good runs of other tasks that recovered from the same failure, and that is
 said of the pair. What was done then is the card's step; what all runs came to with it is its evidence. Runs that differ in
 something else than what they did about a failure give no card. Nothing of a result's text gets on a card.
@@ -26,6 +27,7 @@ MOST_A_TRIGGER = 2
 _MOST_NAMED = 20  # pairs that a card names
 _MOST_OTHERS = 2  # good runs of other tasks that a failing run is set beside
 _AVOID_TRIED, _AVOID_WORKED = 3, 0.1
+_SAME = ("same failure", "same words of another tool")
 _OFFERS = (Action.RETRY, Action.REVISE, Action.REPAIR, Action.SWITCH)
 
 
@@ -94,6 +96,10 @@ def aligned(good: RunRecord, bad: RunRecord) -> SkillPair | None:
         for one in recovered:
             if one.tool == tool:
                 return SkillPair(good.task, good.name, bad.name, one, "same tool")
+    for _, _, kind, wording in bad.failures:
+        for one in recovered:
+            if wording and (one.kind, one.signature) == (kind, wording):
+                return SkillPair(good.task, good.name, bad.name, one, "same words of another tool")
     for place, tool, kind, wording in bad.failures:
         right = good.good_calls.get(tool)
         if right is None or kind.family is not Family.CALLER:
@@ -113,7 +119,7 @@ def _across_tasks(by_task: Mapping[str, Sequence[RunRecord]], done: set[str]) ->
             if bad.succeeded or bad.name in done:
                 continue
             others = (aligned(run, bad) for run in good if run.task != task)
-            same = [pair for pair in others if pair is not None and pair.how == "same failure"]
+            same = [pair for pair in others if pair is not None and pair.how in _SAME]
             yield from (pair._replace(task=task, how="another task") for pair in same[:_MOST_OTHERS])
 
 

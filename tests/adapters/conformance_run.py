@@ -1,6 +1,6 @@
 """Run the conformance kit of the adapters with the frameworks that are installed here.
 
-``python tests/adapters/conformance_run.py [NAME,NAME ...]`` prints a table; ``--json`` one JSON document. A framework that is
+``python tests/adapters/conformance_run.py [NAME,NAME ...]`` prints a table; ``--json`` one JSON document. A framework
 named and not installed is a failure.
 """
 
