@@ -22,6 +22,7 @@ from btm.lab.environment import ScriptStep, Task, ToolSpec
 from btm.lab.instruction import (
     Instruction,
     about,
+    filled_in,
     first_instruction,
     goes_on_with,
     held_back,
@@ -240,7 +241,8 @@ class _EpisodeRun:
         for one in said:
             if one.action is Action.SWITCH:
                 nothing = _StepState(ToolResponse(None, is_error=True), work.step.tool, work.arguments)
-                made = self._do(work, nothing, one)
+                whole = filled_in(one, work.arguments)
+                made = self._do(work, nothing, whole) if whole is not None else None
                 if made is not None:
                     return work, made
         mended = self._checked(work, said)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from btm.model import Action
@@ -47,6 +47,7 @@ _CHECK = re.compile(
     re.MULTILINE,
 )
 _DOWN = re.compile(r"^down: (?P<tool>[\w./-]+) .*?Instead, switch(?P<rest> to .*)$", re.MULTILINE)
+_BLANK = re.compile(r"\{[\w./:-]+\}")
 _AGAIN = re.compile(r"\bthen retry (?P<tool>[\w./-]*\w)")
 _GO_ON = re.compile(r"^next: go on with what (?P<tool>[\w./-]+) gave", re.MULTILINE)
 _WAIT = re.compile(r"(?:\bafter\s+|\()(?P<seconds>\d+(?:\.\d+)?)\s*s\b", re.IGNORECASE)
@@ -73,6 +74,27 @@ def standing(text: str, tool: str, *, writes: bool) -> tuple[Instruction, ...]:
         if line["tool"] == tool:
             found += [said for said in (_read("switch", line["rest"]),) if said is not None]
     return tuple(found)
+
+
+def filled_in(said: Instruction, mine: Mapping[str, Any]) -> Instruction | None:
+    """Return an instruction whose blanks, such as ``{email}``, are filled from arguments; None where one is not there."""
+    blanks = {f"{{{name}}}": value for name, value in mine.items()}
+    try:
+        return replace(said, arguments=_filled(said.arguments, blanks))
+    except KeyError:
+        return None
+
+
+def _filled(value: Any, blanks: Mapping[str, Any]) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _filled(inner, blanks) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_filled(inner, blanks) for inner in value]
+    if not isinstance(value, str):
+        return value
+    if value in blanks:
+        return blanks[value]
+    return _BLANK.sub(lambda found: str(blanks[found[0]]), value)
 
 
 def held_back(text: str) -> bool:

@@ -6,9 +6,10 @@ Tools that are down for everyone, and answers to be confirmed by a second source
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
-from btm.fallback import FallbackMap
+from btm.fallback import FallbackMap, Step
 from btm.model import Effect, Outcome, ToolCall
 from btm.planning.context import call_text, instruction
 from btm.planning.plan import RecoveryPlan
@@ -94,13 +95,41 @@ def _instead(
     out: Collection[str],
     available: Collection[str] | None,
 ) -> str:
-    call = ToolCall(tool, effect=fallback_map.effect(tool) or Effect.READ)
-    for step in fallback_map.candidates(call, down.kind, known):
-        tools = step.via or (step.tool,)
-        if not any(name in out or (available is not None and name not in available) for name in tools):
-            plan = RecoveryPlan("", call, Outcome(down.kind), (step,))
-            return f". Instead, {instruction(step, plan)}"
-    return ""
+    """Return what to call in its place: of what the map offers, the first that needs nothing else of the agent.
+
+    What a substitute takes of the call itself is not known before that call: it stands as ``{email}``.
+    """
+    call, blanks = _blank_call(tool, fallback_map)
+    bare = {s.target: s for s in fallback_map.candidates(replace(call, arguments={}), down.kind, known)}
+    usable = [
+        step if _holds_blanks(step, bare[step.target], blanks) else bare[step.target]
+        for step in fallback_map.candidates(call, down.kind, known)
+        if not any(
+            name in out or (available is not None and name not in available)
+            for name in step.via or (step.tool,)
+        )
+    ]
+    if not usable:
+        return ""
+    step = next((step for step in usable if step.complete), usable[0])
+    said = f". Instead, {instruction(step, RecoveryPlan('', call, Outcome(down.kind), (step,)))}"
+    named = ", ".join(blank for blank in blanks if blank in str(step.arguments))
+    return f"{said}; for {named} put what you would give {tool_name(tool)}" if named else said
+
+
+def _blank_call(tool: str, fallback_map: FallbackMap) -> tuple[ToolCall, list[str]]:
+    """Return a call of a tool whose arguments are blanks, and the blanks."""
+    entry = fallback_map.tools.get(tool)
+    blanks = {
+        name: f"{{{tool_name(name)}}}" for name in (entry.required_arguments if entry is not None else ())
+    }
+    return ToolCall(tool, blanks, fallback_map.effect(tool) or Effect.READ), list(blanks.values())
+
+
+def _holds_blanks(step: Step, bare: Step, blanks: Collection[str]) -> bool:
+    """Whether what is missing without blanks shows them whole: a template may have made something else of one."""
+    filled = [str((step.arguments or {})[name]) for name in bare.missing if name not in step.missing]
+    return all(any(blank in text for blank in blanks) for text in filled)
 
 
 def _span(seconds: float) -> str:

@@ -15,7 +15,7 @@ from btm.lab.runner import Evaluation, evaluate
 from btm.lab.scenarios import Scenario
 
 OUTAGE = Request(
-    arms=("bare", "btm:no-breaker", "btm", "btm:guard"),
+    arms=("bare", "btm:no-breaker", "btm", "btm:guard", "btm:advise"),
     profile="outage",
     scenarios=default_scenarios("outage"),
     faults=FaultSettings(seed=3),
@@ -35,7 +35,7 @@ def test_a_breaker_halves_the_calls_of_what_is_down_and_the_waiting_and_loses_no
     run: Evaluation,
 ) -> None:
     found = rows(run)
-    for arm in ("btm", "btm:guard"):
+    for arm in ("btm", "btm:guard", "btm:advise"):
         assert found[arm].solved >= found["btm:no-breaker"].solved > found["bare"].solved
         assert found[arm].dead_calls * 2 <= found["btm:no-breaker"].dead_calls
         assert found[arm].waited_s * 2 <= found["btm:no-breaker"].waited_s

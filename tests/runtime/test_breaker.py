@@ -15,10 +15,11 @@ import pytest
 from btm import Breaker, BreakerClosed, BreakerOpened, ToolMemory
 from btm.adapters.chat_completions import ChatLoop
 from btm.fallback import FallbackMap
+from btm.lab.instruction import filled_in, standing
 from btm.model import Effect, ErrorKind, ToolCall
 from btm.runtime.breaker import Circuits, chance_down
 from btm.runtime.drivers import Handled
-from btm.store import watch
+from btm.store import watch, writer
 from btm.testing import ManualClock
 
 MAP = FallbackMap.from_text("""
@@ -60,9 +61,8 @@ class Agents:
     def __init__(self, mode: str, *down: str, **options: Any) -> None:
         self.clock = ManualClock()
         self.service = Service(self.clock, *down)
-        self.memory = ToolMemory.open(
-            fallback_map=MAP, mode=mode, clock=self.clock, sleep=self.clock.sleep, **options
-        )
+        options = {"fallback_map": MAP, **options}
+        self.memory = ToolMemory.open(mode=mode, clock=self.clock, sleep=self.clock.sleep, **options)
         self.events: list[Any] = []
         for event in (BreakerOpened, BreakerClosed):
             self.memory.on(event, self.events.append)
@@ -234,6 +234,49 @@ def test_advise_tells_before_the_call_and_lets_it_through() -> None:
     assert agents.service.calls == ["get_order"]
 
 
+BLANKS = """
+version: 1
+domain: shop
+tools:
+  find_user:
+    effect: read
+    takes: [email]
+    fallbacks:
+      - {tool: search, coverage: full, arguments: {query: "email:{{ call.email }}", shop: main}}
+  find_order:
+    effect: read
+    takes: [number]
+    fallbacks:
+      - {tool: search, coverage: full, arguments: {query: "{{ call.number | upper }}", shop: main}}
+  search: {effect: read, takes: [query, shop]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("tool", "instead"),
+    [
+        (
+            "find_user",
+            'switch to search {"query":"email:{email}","shop":"main"}; for {email} put what you would give find_user',
+        ),
+        # What a template makes of a blank is not to be guessed from it.
+        ("find_order", 'switch to search {"shop":"main"}, and fill in query'),
+    ],
+)
+def test_what_a_substitute_takes_of_the_call_itself_stands_as_a_blank(tool: str, instead: str) -> None:
+    agents = Agents("advise", tool, fallback_map=FallbackMap.from_text(BLANKS))
+    agents.outage(tool)
+    (line,) = agents.memory.notices("new conversation")
+    assert line.endswith(f"Instead, {instead}")
+    (said,) = standing(line, tool, writes=False)
+    mine = {"email": "a@b.example", "number": "s1"}
+    filled = filled_in(said, mine)
+    assert filled is not None
+    if tool == "find_user":
+        assert filled.arguments == {"query": "email:a@b.example", "shop": "main"}
+        assert filled_in(said, {}) is None
+
+
 def test_observe_and_none_leave_everything_as_it_was() -> None:
     for mode, options in (("observe", {}), ("act", {"breaker": None})):
         agents = Agents(mode, "get_order", **options)
@@ -298,6 +341,27 @@ def test_a_second_process_learns_of_it_while_it_runs(tmp_path: Path, monkeypatch
             time.sleep(0.05)
         handled = memory.call(ToolCall("get_order", {"n": 99}, conversation="mine"), lambda *_: {"ok": True})
         assert handled.refused
+
+
+def test_one_look_is_enough_and_there_is_one_every_five_seconds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert watch.EVERY_S + writer._LINGER_S < 5.0
+    monkeypatch.setattr(watch, "EVERY_S", 1e6)  # nobody looks but this test
+    clock = ManualClock()
+    with (
+        ToolMemory.open(tmp_path / "a.db", fallback_map=MAP, mode="guard", clock=clock) as mine,
+        ToolMemory.open(tmp_path / "a.db", fallback_map=MAP, mode="guard", clock=clock) as other,
+    ):
+        service = Service(clock, "get_order")
+        for n in range(14):
+            other.call(ToolCall("get_order", {"n": n}, READ, f"{n}"), service)
+            if len(service.calls) > n:  # the last that went through opens the circuit
+                assert not mine.down_tools()
+                assert other.flush()
+                assert mine._watch is not None
+                mine._watch.look()
+        assert mine.down_tools() == {"get_order"}
 
 
 async def test_calls_that_fail_together_are_one_piece_of_evidence() -> None:
