@@ -257,14 +257,20 @@ class FallbackMap:
         compiled = self._compiled.get(call.tool)
         return compiled.cross_check.fill(names_of(call, known)) if compiled and compiled.cross_check else None
 
-    def compare(self, call: ToolCall, result: Any, other_result: Any) -> tuple[str, ...]:
+    def second_source(self, tool: str) -> str:
+        """Return the tool that the map names to confirm answers of this one, "" for none."""
+        entry = self.tools.get(tool)
+        return entry.cross_check.tool if entry is not None and entry.cross_check is not None else ""
+
+    def compare(self, call: ToolCall, result: Any, other_result: Any) -> tuple[str, ...] | None:
         """Return the declared fields in which a result and its cross-check disagree.
 
-        A field that one side does not have is not comparable, and does not disagree.
+        A field that one side does not have is not comparable, and does not disagree. None where the other side shows
+        nothing that could be compared: it neither confirms nor contradicts.
         """
         entry = self.tools.get(call.tool)
         if entry is None or entry.cross_check is None:
-            return ()
+            return None
         try:
             mine, other = plain(result), plain(other_result)
             if entry.cross_check.pick is not None:
@@ -279,7 +285,7 @@ class FallbackMap:
             )
         except Exception as problem:  # noqa: BLE001 - a tool's own object may raise anything when it is read
             self._cannot(call.tool, "cross_check", problem)
-            return ()
+            return None
 
     def pick(self, call: ToolCall, candidate: Step, result: Any) -> Any:
         """Return a substitute's result in the form of the failed tool's; as it is when the map says nothing.

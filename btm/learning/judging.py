@@ -29,6 +29,9 @@ BESIDE_THE_POINT = Outcome(
 NOT_YET = "not_done_yet"
 """The rule of a write's answer that says that it is under way. What a look does not show of it may still come."""
 
+CONTRADICTED = "cross_check"
+"""The rule of an answer that a second source contradicts."""
+
 IN_A_ROW = "empty:in a row"
 """The rule of an answer that is suspicious because all of its tool's are empty."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from btm.fallback import FallbackMap, Step
 from btm.fallback.checking import steps_of
-from btm.learning.judging import IN_A_ROW
+from btm.learning.judging import CONTRADICTED, IN_A_ROW
 from btm.learning.relations import Emptiness, StandIn, VerifyingRead
 from btm.model import Action, Effect, ErrorKind, Incident, ToolCall
 from btm.planning.kinship import related
@@ -172,6 +172,9 @@ def options_for(
         down=down is not None and down(call.tool, call.effect),
         worked_before=worked_before,
         assumed=assumed,
+        contradicted_by=fallback_map.second_source(call.tool)
+        if incident.outcome.rule == CONTRADICTED
+        else "",
     )
 
 

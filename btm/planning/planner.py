@@ -32,6 +32,8 @@ _DAY_S = 86_400.0
 MAX_TRIES = 3
 """How often one substitute, repair or verifying read is tried on one incident."""
 
+_LIKELY = 0.5
+
 MAX_REVISIONS = 5
 """How often other arguments are proposed for one incident: a tool that refuses them all is not asked for ever."""
 
@@ -62,6 +64,7 @@ class Options:
     known from what worked before; their arguments are the agent's to find. ``down`` says that the tool does not work for
     anyone now: calling it again, in whatever way, is no step; ``worked_before`` that it did lately. ``skills`` are cards
     that speak for steps among these. ``assumed`` says that the call is a write only because nothing is known of its tool.
+    ``contradicted_by`` is the tool that said otherwise than the call in question.
     """
 
     switches: tuple[Step, ...] = ()
@@ -79,6 +82,7 @@ class Options:
     worked_before: bool = False
     skills: tuple[SkillOffer, ...] = ()
     assumed: bool = False
+    contradicted_by: str = ""
 
     def skill_for(self, step: Step) -> SkillOffer | None:
         """Return the best card that speaks for a step."""
@@ -118,7 +122,7 @@ class Planner:
             for step in _possible(incident, options)
             if not _failed_above(step, above)
         ]
-        worth = [step for step in weighed if step.worth_trying]
+        worth = _third_source(incident, options, [step for step in weighed if step.worth_trying])
         left = list(self._left_above(incident, above, believe))
         verdicts = self.policies.judge(
             self._situation(incident, options, [*worth, *(step for step, _ in left)])
@@ -316,6 +320,27 @@ def _may_revise(incident: Incident, options: Options) -> bool:
     if incident.kind is ErrorKind.UNKNOWN and options.escalation_tool:
         return False  # nobody knows what was wrong: a human who can be asked is better than a guess
     return at_fault and incident.tried(Action.REVISE) < MAX_REVISIONS
+
+
+def _third_source(incident: Incident, options: Options, worth: list[Step]) -> list[Step]:
+    """Return the steps that could settle a contradiction between two tools, where there are any; else all of them.
+
+    Asking the one that contradicted again tells nothing new, and a part of an answer is none. A third that is like to
+    answer goes first, whatever it costs.
+    """
+    if not options.contradicted_by:
+        return worth
+    thirds = [
+        step
+        for step in worth
+        if step.action is Action.SWITCH
+        and not step.missing
+        and step.coverage >= 1.0
+        and step.chance > _LIKELY
+        and options.contradicted_by not in (step.tool, *step.via)
+        and not incident.tried(Action.SWITCH, step.target)
+    ]
+    return thirds or worth
 
 
 def _failed_above(step: Step, above: Sequence[Above]) -> bool:

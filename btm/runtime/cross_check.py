@@ -18,6 +18,7 @@ from typing import Any
 
 from btm.fallback import FallbackMap, Step
 from btm.fallback.values import fields_at
+from btm.learning.judging import CONTRADICTED
 from btm.model import SUCCESS, Action, Effect, ErrorKind, Incident, Outcome, ToolCall
 from btm.planning.plan import Level
 from btm.planning.policy import Policies, Situation
@@ -146,6 +147,8 @@ class SecondSources:
             read.call.conversation, read.digest, self.ledger.reads.digest(other, result)
         )
         fields = self.fallback_map.compare(read.call, read.result, result)
+        if fields is None:
+            return None
         if not fields:
             self.ledger.reads.agreed(read.call.tool)
             return None
@@ -161,7 +164,7 @@ class SecondSources:
                 confidence=0.5,  # one of the two is wrong
                 detail=f"{read.call.tool} and {other.tool} disagree about {named}",
                 reason=f"{other.tool} says otherwise about {named}",
-                rule="cross_check",
+                rule=CONTRADICTED,
             ),
         )
 

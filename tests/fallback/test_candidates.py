@@ -202,7 +202,7 @@ def test_a_tool_that_the_map_does_not_know_has_no_offers() -> None:
         assert fallback_map.repairs(call, ErrorKind.TIMEOUT, {}) == ()
         assert fallback_map.verifier(call, {}) is None
         assert fallback_map.cross_check(call, {}) is None
-        assert fallback_map.compare(call, {}, {}) == ()
+        assert fallback_map.compare(call, {}, {}) is None
         assert fallback_map.error_rules("nowhere") == ()
         assert fallback_map.substitutes("nowhere") == frozenset()
         assert fallback_map.cost("nowhere") == 1.0
