@@ -91,6 +91,8 @@ def _document(cell: Cell) -> dict[str, Any]:
 def _rounded(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _rounded(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_rounded(inner) for inner in value]
     return round(value, _DIGITS) if isinstance(value, float) else value
 
 
@@ -123,8 +125,27 @@ def _print(request: Request, cells: Sequence[Cell]) -> None:
     paragraph(
         out, "told: btm told the true chances. shuffled: btm with its evidence dealt out to other keys."
     )
+    _print_kinds(cells)
     behind = [cell for cell in cells if cell.against_best.difference < 0]
     paragraph(out, f"btm is behind in {len(behind)} of {counted(len(cells), 'cell')}.")
+
+
+def _print_kinds(cells: Sequence[Cell]) -> None:
+    """Print what was solved by kind of fault, over all cells: an episode counts under each kind on its path."""
+    out = console()
+    columns = ("episodes", "btm", "best order", "shuffled", "told")
+    rows = table("fault", *columns, numeric=columns)
+    for kind in dict.fromkeys(row.kind for cell in cells for row in cell.by_kind):
+        found = [row for cell in cells for row in cell.by_kind if row.kind == kind]
+        number = sum(row.episodes for row in found)
+        rates = (
+            _percent(sum(getattr(row, name) * row.episodes for row in found) / number)
+            for name in ("btm", "best", "shuffled", "informed")
+        )
+        rows.add_row(kind, str(number), *rates)
+    out.print()
+    out.print(rows)
+    out.print()
 
 
 def _percent(rate: float) -> str:

@@ -8,14 +8,16 @@ and btm told the true chances (the most that learning could give).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from statistics import fmean
 
 from btm.lab.arms import ORDERS
 from btm.lab.metrics import Episode, Paired, best_fixed, compare
 from btm.lab.request import HETEROGENEOUS, Progress, Request
 from btm.lab.runner import evaluate
+from btm.model import ErrorKind
 
 CONTRASTS = (0.0, 0.4, 0.7, 1.0)
 ALLOWANCES = ((1.0, 1.3), (1.5, 2.5), (2.5, 3.5), (5.0, 6.0))
@@ -28,11 +30,26 @@ GRID_ARMS = (
 
 
 @dataclass(frozen=True, slots=True)
+class KindSolved:
+    """What arms solved of a cell's episodes with a kind of fault on the task's path (others may be on it too): rates.
+
+    ``episodes`` are those of each arm.
+    """
+
+    kind: str
+    episodes: int
+    btm: float
+    best: float
+    shuffled: float
+    informed: float
+
+
+@dataclass(frozen=True, slots=True)
 class Cell:
     """One cell: what each arm solved (a rate), and btm against the best order and against the controls.
 
     ``episodes`` are those of each arm. Differences are rates too; the first arm is the one that is named first.
-    ``double_writes`` are btm's, told the chances or not.
+    ``double_writes`` are btm's, told the chances or not. ``by_kind`` has the kinds of fault that were met.
     """
 
     contrast: float
@@ -46,6 +63,7 @@ class Cell:
     against_shuffled: Paired
     informed_against_best: Paired
     double_writes: int
+    by_kind: tuple[KindSolved, ...] = ()
 
 
 def run_grid(
@@ -97,4 +115,16 @@ def _cell(request: Request, episodes: Sequence[Episode]) -> Cell:
         against_shuffled=compare(episodes, "btm", SHUFFLED),
         informed_against_best=compare(episodes, INFORMED, best),
         double_writes=sum(e.double_writes for e in episodes if e.arm in ("btm", INFORMED)),
+        by_kind=tuple(_by_kind(by_arm, best)),
     )
+
+
+def _by_kind(by_arm: Mapping[str, Sequence[Episode]], best: str) -> Iterator[KindSolved]:
+    def solved(arm: str, kind: ErrorKind) -> float:
+        return fmean(e.solved for e in by_arm[arm] if kind in e.kinds)
+
+    for kind in ErrorKind:
+        number = sum(kind in e.kinds for e in by_arm["btm"])
+        if number:
+            arms = ("btm", best, SHUFFLED, INFORMED)
+            yield KindSolved(kind, number, *(solved(arm, kind) for arm in arms))

@@ -11,8 +11,10 @@ from btm.fallback import Step
 from btm.lab.simulation import RETRY, Best, Cell, Chances, Game, Move, SimulatedWorld, Tried, action_of
 from btm.learning.posterior import BetaPosterior, Decay, Evidence, Priors, flat, pooled, unlearned
 from btm.model import Action, Attempt, EvidenceKey, Incident, Outcome, ToolCall
-from btm.planning.planner import Options, Planner
+from btm.planning.planner import Believe, Options, Planner
 from btm.planning.policy import Policies
+from btm.runtime.evidence import Credit
+from btm.store import Snapshot
 
 ORDERS: Mapping[str, tuple[bool, int]] = {
     **{f"order:retry{n}-then-switch": (False, n) for n in range(1, 4)},
@@ -109,11 +111,10 @@ class PlannerPlayer:
 
     def decide(self, seen: IncidentView) -> Move | None:
         """Return the first step of the plan."""
-        evidence, scale = self._evidence_for(seen), self._decay.scale(seen.at)
         plan = self._planner.plan(
             incident_of(seen.cell, seen.number, seen.at, tuple(attempt for _, attempt in seen.history)),
             offered(seen.chances, self._first_wait),
-            lambda key: self._believe(evidence, key, self._priors, scale),
+            self._beliefs(seen),
         )
         step = plan.first
         if step is None or plan.exhausted:
@@ -121,6 +122,10 @@ class PlannerPlayer:
         if step.action is Action.RETRY:
             return RETRY
         return next(n for n, one in enumerate(seen.chances.substitutes) if one.name == step.tool)
+
+    def _beliefs(self, seen: IncidentView) -> Believe:
+        evidence, scale = self._evidence_for(seen), self._decay.scale(seen.at)
+        return lambda key: self._believe(evidence, key, self._priors, scale)
 
     def _evidence_for(self, seen: IncidentView) -> Evidence:
         if self._rng is None:
@@ -137,6 +142,21 @@ class PlannerPlayer:
         """Add to the evidence."""
         weight = self._decay.weight(at)
         self._evidence.add(key, weight * success, weight * (not success))
+
+
+class MemoryPlayer(PlannerPlayer):
+    """The planner with the beliefs of a memory: it fits its priors, and lets go what a change has made old."""
+
+    def __init__(self, game: Game) -> None:
+        super().__init__(game)
+        self._books = Credit(Snapshot(self._decay, self._priors, b""), pooled)
+
+    def _beliefs(self, seen: IncidentView) -> Believe:
+        return lambda key: self._books.belief(key, seen.at)
+
+    def learn(self, key: EvidenceKey, success: bool, at: float) -> None:
+        """Give credit, as a memory does."""
+        self._books.give([Attempt("", "", key, success, at)], at)
 
 
 def incident_of(cell: Cell, number: int, at: float, attempts: tuple[Attempt, ...]) -> Incident:
@@ -210,7 +230,7 @@ class Thompson:
 def player(name: str, game: Game, world: SimulatedWorld) -> Player:
     """Return the player of a name. Raises KeyError for another name."""
     made: Mapping[str, Callable[[], Player]] = {
-        "btm": lambda: PlannerPlayer(game),
+        "btm": lambda: MemoryPlayer(game),
         "flat": lambda: PlannerPlayer(game, flat),
         "priors-only": lambda: PlannerPlayer(game, unlearned),
         "shuffled": lambda: PlannerPlayer(game, shuffled=True),

@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import math
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
-from btm.learning.posterior import BetaPosterior, Decay, Evidence, Priors, pooled
+from btm.learning.changepoint import Weighed, may_show_change, since_change
+from btm.learning.posterior import BetaPosterior, Counts, Decay, Evidence, Priors, pooled
 from btm.model import Action, Attempt, ErrorKind, EvidenceKey
 from btm.store import SKEW_S, Snapshot
 from btm.support.forks import no_fork
@@ -21,6 +22,9 @@ PROVEN = 3.0
 """Times that a tool must have stood in before it is proposed without a map: once may be an accident."""
 
 MOST_HINTS = 2
+
+Recent = tuple[EvidenceKey, bool, float]
+"""An attempt: its key, whether it worked, and when it was made."""
 
 _MAX_RECENT = 1_000
 
@@ -37,6 +41,9 @@ class Credit:
     before they could overflow, and read at a time. An attempt of the future weighs what one of now does: when the clock
     is set back, attempts that lie ahead of it are counted again as of the new time, so that the hour in which it was
     wrong outweighs nothing. The latest 1,000 are kept for that; where older ones lie ahead, evidence is read as of theirs.
+
+    Where a key's latest attempts show that its chance has changed (:mod:`btm.learning.changepoint`), those before that are
+    let go. The sums in the database are not touched: who opens it finds the change in the attempts, as this did.
     """
 
     def __init__(self, snapshot: Snapshot, believe: BeliefFunction) -> None:
@@ -45,11 +52,15 @@ class Credit:
         self._evidence = Evidence(snapshot.evidence)
         self._latest_at = snapshot.latest_at
         self._settled_at = snapshot.latest_at  # no earlier than any attempt that is not among the recent ones
-        self._recent: deque[tuple[EvidenceKey, bool, float]] = deque()
+        self._recent: deque[Recent] = deque()
+        self._changed: dict[
+            EvidenceKey, float
+        ] = {}  # keys of which older attempts were let go, and since when
         self._believe = believe
         self._said = False
         self._attempts = 0  # that were learned here
         self._refit_at = self._first_refit() if believe is pooled else math.inf
+        self._look_back(snapshot.recent_attempts)
 
     def _first_refit(self) -> float:
         """Return after how many attempts priors are fitted first: at once, if there is evidence that none were fitted to."""
@@ -67,32 +78,98 @@ class Credit:
             self._decay = Decay(self._decay.half_life_s, now)
         for attempt in attempts:
             self._attempts += 1
-            self._weigh(attempt, 1.0, attempt.at)
+            self._add(attempt.key, attempt.success, attempt.at, 1.0)
             self._latest_at = max(self._latest_at, attempt.at)
             self._recent.append((attempt.key, attempt.success, attempt.at))
             if len(self._recent) > _MAX_RECENT:
                 self._settled_at = max(self._settled_at, self._recent.popleft()[2])
+            self._let_go(attempt.key, attempt.success, attempt.at)
 
     def take_back(self, attempts: Iterable[Attempt]) -> None:
         """Unlearn attempts."""
-        for attempt in attempts:
+        for attempt in filter(self._counts, attempts):
             at = min(attempt.at, self._latest_at)
-            self._weigh(attempt, -1.0, at)
+            self._add(attempt.key, attempt.success, at, -1.0)
             if (same := (attempt.key, attempt.success, at)) in self._recent:
                 self._recent.remove(same)
 
     def turn(self, attempts: Iterable[Attempt]) -> None:
         """Turn attempts that had counted as successes into failures."""
-        for attempt in attempts:
+        for attempt in filter(self._counts, attempts):
             at = min(attempt.at, self._latest_at)
             weight = self._decay.weight(at)
             self._evidence.add(attempt.key, -weight, weight)
             if (same := (attempt.key, True, at)) in self._recent:
                 self._recent[self._recent.index(same)] = (attempt.key, False, at)
 
-    def _weigh(self, attempt: Attempt, sign: float, at: float) -> None:
+    def _add(self, key: EvidenceKey, success: bool, at: float, sign: float) -> None:
         weight = sign * self._decay.weight(at)
-        self._evidence.add(attempt.key, weight * attempt.success, weight * (not attempt.success))
+        self._evidence.add(key, weight * success, weight * (not success))
+
+    def _counts(self, attempt: Attempt) -> bool:
+        """Whether an attempt that was given is still part of the evidence."""
+        return attempt.at >= self._changed.get(attempt.key, -math.inf)
+
+    # -- changes ------------------------------------------------------------------------------------------------
+
+    def _look_back(self, recent: Sequence[Recent]) -> None:
+        """Go through what earlier processes lived through, the oldest first, and let go what it shows to be past."""
+        recent = [(key, success, min(at, self._latest_at)) for key, success, at in recent]
+        doubtful = {
+            key for key, _, _ in recent if any(may_show_change(ok, self._own(key)) for ok in (True, False))
+        }
+        whole = self._evidence
+        if doubtful and self._believe is pooled:
+            self._evidence = Evidence(whole.rows())
+            for key, success, at in recent:
+                self._add(key, success, at, -1.0)
+            for key, success, at in recent:
+                self._add(key, success, at, 1.0)
+                self._recent.append((key, success, at))
+                self._let_go(key, success, at)
+            self._evidence, found = whole, self._evidence
+            for key in self._changed:
+                was, now = whole.counts(key), found.counts(key)
+                whole.add(key, now.successes - was.successes, now.failures - was.failures)
+        else:
+            self._recent.extend(recent)
+
+    def _own(self, key: EvidenceKey, at: float | None = None) -> Counts:
+        scale = self._decay.scale(self._latest_at if at is None else at)
+        return self._evidence.counts(key).times(scale)
+
+    def _let_go(self, key: EvidenceKey, success: bool, at: float) -> None:
+        """Let go what was seen of a key before its chance changed, if its latest attempt shows that it did."""
+        total = self._own(key, at)
+        if self._believe is not pooled or not may_show_change(success, total):
+            return
+        scale = self._decay.scale(at)
+        latest = [one for one in self._recent if one[0] == key]
+        belief = self._believe(self._evidence, key, self._priors, scale)
+        first = since_change(
+            [Weighed(ok, self._decay.weight(min(t, at)) * scale) for _, ok, t in latest],
+            total,
+            Counts(belief.alpha - belief.worked, belief.beta - (belief.n - belief.worked)),
+        )
+        if first is None:
+            return
+        kept = latest[first:]
+        worked = sum(self._decay.weight(t) for _, ok, t in kept if ok)
+        failed = sum(self._decay.weight(t) for _, ok, t in kept if not ok)
+        sums = self._evidence.counts(key)
+        self._evidence.add(key, worked - sums.successes, failed - sums.failures)
+        self._changed[key] = kept[0][2]
+        past = iter(latest[:first])
+        gone = next(past, None)
+        left: deque[Recent] = deque()
+        for one in self._recent:
+            if one is gone:
+                gone = next(past, None)
+            else:
+                left.append(one)
+        self._recent = left
+
+    # -- beliefs ------------------------------------------------------------------------------------------------
 
     def belief(self, key: EvidenceKey, now: float) -> BetaPosterior:
         """Return the belief about one key."""

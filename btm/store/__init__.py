@@ -138,7 +138,8 @@ class TaughtRule(NamedTuple):
 class Snapshot:
     """What a memory starts from, as of one moment.
 
-    ``left_open`` are incidents that nobody ended, lately, with the fingerprints of their calls.
+    ``left_open`` are incidents that nobody ended, lately, with the fingerprints of their calls. ``recent_attempts`` are the
+    latest attempts, the oldest first: key, whether it worked, when.
 
     ``latest_at`` is when the latest attempt was made, or the moment of reading if that is much earlier: attempts that
     lie ahead of the reader's clock count in ``evidence`` as made at that moment.
@@ -152,6 +153,7 @@ class Snapshot:
     recent_calls: tuple[RecentCall, ...] = ()
     left_open: tuple[tuple[Incident, str], ...] = ()
     shapes: tuple[ShapeRow, ...] = ()
+    recent_attempts: tuple[tuple[EvidenceKey, bool, float], ...] = ()
     taught: tuple[TaughtRule, ...] = ()
 
     def scale(self, now: float) -> float:

@@ -27,6 +27,7 @@ Halves = tuple[EvidenceKey, Counts, Counts]
 
 _KEYS_AT_ONCE = 100
 _MOST_RECENT = 2_000
+_MOST_ATTEMPTS = 1_000
 
 
 def evidence(connection: Connection) -> list[EvidenceRow]:
@@ -66,6 +67,16 @@ def recent_calls(connection: Connection, since: float, until: float) -> tuple[Re
         )
         for r in reversed(rows)
     )
+
+
+def recent_attempts(connection: Connection) -> tuple[tuple[EvidenceKey, bool, float], ...]:
+    """Return the latest 1,000 attempts, oldest first: key, whether it worked, when."""
+    table = t.attempts.c
+    # As they were written, where rows are numbered so: that needs no sorting.
+    order = literal_column("rowid").desc() if connection.dialect.name == "sqlite" else table.at.desc()
+    columns = (*(table[name] for name in KEY_COLUMNS), table.success, table.at)
+    rows = connection.execute(select(*columns).order_by(order).limit(_MOST_ATTEMPTS)).all()
+    return tuple((key_of(row), bool(row.success), float(row.at)) for row in reversed(rows))
 
 
 def left_open(connection: Connection, since: float) -> tuple[tuple[Incident, str], ...]:

@@ -215,6 +215,7 @@ class SqlStore:
                 recent_calls=queries.recent_calls(connection, now - queries.RECENT_S, now + SKEW_S),
                 left_open=queries.left_open(connection, now - queries.LEFT_OPEN_S),
                 shapes=tuple(queries.shapes(connection)),
+                recent_attempts=queries.recent_attempts(connection),
                 taught=taught.rules(stated),
             )
 

@@ -37,6 +37,14 @@ def test_a_cell_compares_with_the_order_that_solved_most(cells: tuple[Cell, ...]
         assert cell.against_best.difference == pytest.approx(cell.solved["btm"] - most)
 
 
+def test_a_cell_says_by_kind_of_fault_what_was_solved_and_of_how_many(cells: tuple[Cell, ...]) -> None:
+    for cell in cells:
+        assert cell.by_kind
+        for row in cell.by_kind:
+            assert 0 < row.episodes <= cell.episodes
+            assert all(0.0 <= rate <= 1.0 for rate in (row.btm, row.best, row.shuffled, row.informed))
+
+
 def test_the_picture_shows_every_cell_those_behind_too(cells: tuple[Cell, ...]) -> None:
     drawn = ET.fromstring(draw_grid(cells, "shop"))
     texts = [node.text or "" for node in drawn.iter("{http://www.w3.org/2000/svg}text")]
