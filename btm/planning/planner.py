@@ -23,6 +23,7 @@ from btm.fallback import Step
 from btm.learning.judging import NOT_YET
 from btm.learning.posterior import BetaPosterior
 from btm.model import MAX_ORDINAL, Action, Effect, ErrorKind, EvidenceKey, Incident
+from btm.planning.contradiction import third_source
 from btm.planning.plan import RecoveryPlan, Verdict
 from btm.planning.policy import Policies, Situation
 from btm.planning.skills import SkillOffer
@@ -31,8 +32,6 @@ _DAY_S = 86_400.0
 
 MAX_TRIES = 3
 """How often one substitute, repair or verifying read is tried on one incident."""
-
-_LIKELY = 0.5
 
 MAX_REVISIONS = 5
 """How often other arguments are proposed for one incident: a tool that refuses them all is not asked for ever."""
@@ -122,7 +121,9 @@ class Planner:
             for step in _possible(incident, options)
             if not _failed_above(step, above)
         ]
-        worth = _third_source(incident, options, [step for step in weighed if step.worth_trying])
+        worth = third_source(
+            incident, options.contradicted_by, [step for step in weighed if step.worth_trying]
+        )
         left = list(self._left_above(incident, above, believe))
         verdicts = self.policies.judge(
             self._situation(incident, options, [*worth, *(step for step, _ in left)])
@@ -320,27 +321,6 @@ def _may_revise(incident: Incident, options: Options) -> bool:
     if incident.kind is ErrorKind.UNKNOWN and options.escalation_tool:
         return False  # nobody knows what was wrong: a human who can be asked is better than a guess
     return at_fault and incident.tried(Action.REVISE) < MAX_REVISIONS
-
-
-def _third_source(incident: Incident, options: Options, worth: list[Step]) -> list[Step]:
-    """Return the steps that could settle a contradiction between two tools, where there are any; else all of them.
-
-    Asking the one that contradicted again tells nothing new, and a part of an answer is none. A third that is like to
-    answer goes first, whatever it costs.
-    """
-    if not options.contradicted_by:
-        return worth
-    thirds = [
-        step
-        for step in worth
-        if step.action is Action.SWITCH
-        and not step.missing
-        and step.coverage >= 1.0
-        and step.chance > _LIKELY
-        and options.contradicted_by not in (step.tool, *step.via)
-        and not incident.tried(Action.SWITCH, step.target)
-    ]
-    return thirds or worth
 
 
 def _failed_above(step: Step, above: Sequence[Above]) -> bool:

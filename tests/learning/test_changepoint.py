@@ -99,11 +99,9 @@ def test_what_was_let_go_cannot_be_taken_back() -> None:
 
 
 def test_a_change_is_none_where_its_pool_alone_would_foretell_worse() -> None:
-    latest = [Weighed(n % 2 == 0, 1.0) for n in range(30)] + [Weighed(True, 1.0)] * 14
-    total = Counts(29.0, 15.0)
-    first = since_change(latest, total, Counts(1.0, 1.0))
-    assert first is not None
-    assert 28 <= first <= 30
+    latest = [Weighed(n % 2 == 0, 1.0) for n in range(30)] + [Weighed(True, 1.0)] * 24
+    total = Counts(39.0, 15.0)
+    assert since_change(latest, total, Counts(1.0, 1.0)) == 30
     assert since_change(latest, total, Counts(1.0, 20.0)) is None
 
 
