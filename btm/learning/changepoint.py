@@ -28,7 +28,7 @@ _FEWEST = 12.0
 _FEWEST_OF_EACH = 2.0
 
 
-class Weighed(NamedTuple):
+class WeighedAttempt(NamedTuple):
     """An attempt: whether it worked, and its decayed weight."""
 
     success: bool
@@ -42,7 +42,7 @@ def may_show_change(success: bool, total: Counts) -> bool:
     return enough and (worked > failed) != success
 
 
-def since_change(latest: Sequence[Weighed], total: Counts, known: Counts) -> int | None:
+def since_change(latest: Sequence[WeighedAttempt], total: Counts, known: Counts) -> int | None:
     """Return from which of the latest attempts on a key's chance is another one; None where none is that probable.
 
     ``latest`` are in the order of time, and part of ``total``, the key's decayed counts. ``known`` are the pseudo-counts

@@ -7,7 +7,7 @@ import math
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
-from btm.learning.changepoint import Weighed, may_show_change, since_change
+from btm.learning.changepoint import WeighedAttempt, may_show_change, since_change
 from btm.learning.posterior import BetaPosterior, Counts, Decay, Evidence, Priors, pooled
 from btm.model import Action, Attempt, ErrorKind, EvidenceKey
 from btm.store import SKEW_S, Snapshot
@@ -147,7 +147,7 @@ class Credit:
         latest = [one for one in self._recent if one[0] == key]
         belief = self._believe(self._evidence, key, self._priors, scale)
         first = since_change(
-            [Weighed(ok, self._decay.weight(min(t, at)) * scale) for _, ok, t in latest],
+            [WeighedAttempt(ok, self._decay.weight(min(t, at)) * scale) for _, ok, t in latest],
             total,
             Counts(belief.alpha - belief.worked, belief.beta - (belief.n - belief.worked)),
         )

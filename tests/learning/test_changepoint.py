@@ -9,7 +9,7 @@ from statistics import fmean
 
 import pytest
 
-from btm.learning.changepoint import Weighed, may_show_change, since_change
+from btm.learning.changepoint import WeighedAttempt, may_show_change, since_change
 from btm.learning.levels import Counts
 from btm.learning.posterior import Decay, Priors, pooled
 from btm.model import Action, Attempt, ErrorKind, EvidenceKey
@@ -99,7 +99,7 @@ def test_what_was_let_go_cannot_be_taken_back() -> None:
 
 
 def test_a_change_is_none_where_its_pool_alone_would_foretell_worse() -> None:
-    latest = [Weighed(n % 2 == 0, 1.0) for n in range(30)] + [Weighed(True, 1.0)] * 24
+    latest = [WeighedAttempt(n % 2 == 0, 1.0) for n in range(30)] + [WeighedAttempt(True, 1.0)] * 24
     total = Counts(39.0, 15.0)
     assert since_change(latest, total, Counts(1.0, 1.0)) == 30
     assert since_change(latest, total, Counts(1.0, 20.0)) is None
