@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from btm.maps.editing import add_tools, flow
 from btm.maps.toolinfo import ToolInfo
 from btm.model import Effect
-from btm.support.effects import WRITE_WORDS, name_words
+from btm.support.effect_words import WRITE_WORDS
+from btm.support.effects import name_words
 from btm.support.untrusted import cut
 
 SCHEMA_FILE = "fallback-map.schema.json"

@@ -16,7 +16,8 @@ from btm.maps.observed import Observations
 from btm.maps.schemas import fits
 from btm.maps.toolinfo import ToolInfo
 from btm.model import Effect
-from btm.support.effects import READ_VERBS, name_words
+from btm.support.effect_words import READ_VERBS
+from btm.support.effects import name_words
 
 MIN_SCORE = 0.35
 """Below this a pair is not worth a person's time; the scale is that of :func:`_likeness`, in [0, 1]."""

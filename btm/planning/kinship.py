@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from btm.model import ToolCall
-from btm.support.effects import READ_VERBS, name_words
+from btm.support.effect_words import READ_VERBS
+from btm.support.effects import name_words
 from btm.support.untrusted import text_of
 
 _MAX_ANSWER = 100_000

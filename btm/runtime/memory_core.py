@@ -213,9 +213,12 @@ class MemoryCore:
         """
         return self._effects.of(tool, stated)
 
-    def describe(self, tool: str, description: str | None) -> None:
-        """Say how a tool is described to the model. Adapters do: what a tool does to the world is guessed from it."""
-        self._effects.describe(tool, description or "")
+    def describe(self, tool: str, description: str | None, *, read_only: bool | None = None) -> None:
+        """Say how a tool is described to the model. Adapters do: what a tool does to the world is guessed from it.
+
+        ``read_only`` is MCP's ``readOnlyHint``: it decides, where a server gives it.
+        """
+        self._effects.describe(tool, description or "", read_only=read_only)
 
     def withdraw(self, call: ToolCall) -> None:
         """Take back a call that a person refused: the recovery it belongs to is over, and nothing is learned from it."""

@@ -15,18 +15,22 @@ class ToolEffects:
     def __init__(self, fallback_map: FallbackMap) -> None:
         self._map = fallback_map
         self._descriptions: dict[str, str] = {}
+        self._hinted: dict[str, Effect] = {}
         self._guesses: dict[str, Guess] = {}
 
-    def describe(self, tool: str, description: str) -> None:
-        """Take in how a tool is described to the model: that tells more than its name."""
+    def describe(self, tool: str, description: str, *, read_only: bool | None = None) -> None:
+        """Take in how a tool is described to the model: that tells more than its name, and a server's hint decides."""
+        if read_only is not None:
+            self._hinted[tool] = Effect.READ if read_only else Effect.WRITE
+            _bound(self._hinted)
         if self._descriptions.get(tool) != description:
             self._descriptions[tool] = description
             self._guesses.pop(tool, None)
             _bound(self._descriptions)
 
     def of(self, tool: str, stated: Effect | None = None) -> Effect:
-        """Return a tool's effect: the stated one, the map's, or a guess (a write unless it reads)."""
-        known = stated or self._map.effect(tool)
+        """Return a tool's effect: the stated one, the map's, its server's hint, or a guess (a write unless it reads)."""
+        known = stated or self._map.effect(tool) or self._hinted.get(tool)
         if known is not None:
             self._guesses.pop(tool, None)
             return known
@@ -42,6 +46,6 @@ class ToolEffects:
         return found is not None and not found.known and call.effect is Effect.WRITE
 
 
-def _bound(entries: dict[str, str] | dict[str, Guess]) -> None:
+def _bound(entries: dict[str, str] | dict[str, Guess] | dict[str, Effect]) -> None:
     if len(entries) > _MOST:
         entries.pop(next(iter(entries)), None)

@@ -4,75 +4,29 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from btm.model import Effect
-
-READ_VERBS = frozenset(
-    (
-        "analyse", "analyze", "browse", "calc", "calculate", "cat", "check", "compare", "compute",
-        "count", "describe", "detect", "diff", "display", "estimate", "exists", "explain", "fetch",
-        "filter", "find", "geocode", "get", "grep", "has", "head", "help", "inspect", "is", "list",
-        "locate", "look", "lookup", "ls", "peek", "ping", "preview", "pwd", "query", "read",
-        "retrieve", "scan", "search", "show", "stat", "status", "summarize", "tail", "think",
-        "translate", "tree", "validate", "verify", "view", "wc", "whoami",
-    )
-)  # fmt: skip
-"""Verbs of tools that only look. Left out is what may also do something: track, watch, select, print, convert, cd."""
-
-WRITE_WORDS = frozenset(
-    (
-        "activate", "add", "append", "approve", "assign", "book", "buy", "cancel", "change", "charge",
-        "clear", "close", "commit", "confirm", "copy", "create", "deactivate", "delete", "deploy",
-        "disable", "drop", "edit", "enable", "execute", "exchange", "grant", "insert", "install",
-        "issue", "kill", "merge", "modify", "move", "open", "order", "pay", "place", "post", "publish",
-        "purchase", "push", "put", "refuel", "refund", "reject", "remove", "rename", "replace", "reset",
-        "restart", "resume", "return", "revoke", "run", "schedule", "sell", "send", "set", "start",
-        "stop", "submit", "suspend", "toggle", "touch", "transfer", "trigger", "uninstall", "unlock",
-        "update", "upload", "upsert", "withdraw", "write",
-    )
-)  # fmt: skip
-# Writing verbs that are as often nouns: they count behind an "and" alone.
-_JOINED_DEEDS = frozenset(
-    (
-        "acknowledge", "apply", "archive", "claim", "dismiss", "email", "flag", "hold", "import", "label", "lock",
-        "log", "mark", "notify", "pin", "redeem", "renew", "reply", "reserve", "save", "share", "store", "sync", "tag",
-    )
-)  # fmt: skip
-# Writing verbs that are as often nouns or adjectives: what they stand beside says which.
-_ALSO_NOUNS = frozenset(
-    (
-        "book", "change", "charge", "close", "commit", "copy", "drop", "edit", "exchange", "grant", "install", "issue",
-        "merge", "move", "open", "order", "place", "post", "purchase", "push", "put", "refund", "reset", "return", "run",
-        "schedule", "set", "start", "stop", "touch", "transfer", "trigger", "update", "upload",
-    )
-)  # fmt: skip
-_LOOKED_UP = frozenset(
-    ("weather", "forecast", "wikipedia", "arxiv", "calculator", "dictionary", "statistics", "stats")
+from btm.support.effect_words import (
+    ALSO_NOUNS,
+    CLEAR_READS,
+    DEEDS,
+    DOES,
+    FACTS,
+    FOR_SALE,
+    LAST_READS,
+    LOOKED_UP,
+    MAINLY_NOUNS,
+    NOUN_DEEDS,
+    NOUN_READS,
+    NOUNS,
+    READ_VERBS,
+    TELLS,
+    THINGS,
+    WRITE_WORDS,
 )
-_FACTS = frozenset(
-    (
-        "availability", "balance", "details", "forecast", "history", "info", "information", "list", "price", "prices",
-        "rate", "rates", "schedule", "stats", "status", "summary", "table",
-    )
-)  # fmt: skip
-# What descriptions begin with where names do not.
-_TELLS = READ_VERBS | {
-    "answer", "classify", "convert", "divide", "evaluate", "extract", "give", "multiply", "obtain", "parse", "predict",
-    "provide", "recommend", "report", "return", "subtract", "suggest", "tell",
-}  # fmt: skip
-_DOES = WRITE_WORDS | _JOINED_DEEDS | {
-    "adjust", "authenticate", "bill", "block", "broadcast", "comment", "contact", "dispatch", "donate", "fill", "follow",
-    "fund", "invite", "invoice", "join", "leave", "login", "logout", "make", "mention", "message", "press", "register",
-    "reimburse", "release", "remit", "rent", "request", "resolve", "retweet", "settle", "ship", "sign", "subscribe",
-    "talk", "turn", "unfollow", "unsubscribe", "wire",
-}  # fmt: skip
-# Of these, what a description may also begin with as a noun ("Comments on an issue"): an article behind it tells.
-_NOUNS = _ALSO_NOUNS | _JOINED_DEEDS | {
-    "bill", "block", "comment", "contact", "fund", "invoice", "message", "mention", "press", "release", "rent",
-    "request", "ship", "sign", "turn", "wire",
-}  # fmt: skip
+
 _OPENING = re.compile(
     r"(?:(?:this|an?|the)\s+)?(?:(?:tool|function|method|endpoint|api|use(?:\s+this)?|used|useful|call\s+this)\b\s*)?"
     r"(?:(?:tool|function)\b\s*)?(?:(?:that|which|to|for|is\s+used\s+to|allows\s+you\s+to|lets\s+you|can|will)\s+)*",
@@ -100,6 +54,7 @@ _DETERMINERS = frozenset(
         "money",
     )
 )
+_DEEPEST = 4  # words of a namespace before the verb
 _READ_FAR = 400  # characters of a description
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -168,32 +123,59 @@ def guess(name: str, description: str = "") -> Guess:
 def _may_be_a_noun(name: str) -> bool:
     """Whether a name that holds a writing verb may name a fact instead: ``order_status``, ``exchange_rates``."""
     words = name_words(name)
-    return words[-1] in _FACTS and not any(word in WRITE_WORDS - _ALSO_NOUNS for word in words)
+    return words[-1] in FACTS and not any(word in WRITE_WORDS - ALSO_NOUNS for word in words)
 
 
 def _named(name: str) -> Effect | None:
-    """Return what a name says: a read by the verb in front, a write by a verb that changes something, or nothing.
+    """Return what a name says: a read by its verb, a write by a verb that changes something, or nothing.
 
-    A word before the verb may be a namespace ("github_list_issues"), unless it is a writing verb itself ("book_list");
-    the last dotted part counts ("OrderApi.get_order"). A name that joins a writing verb to its reading one is a write
-    ("find_or_create"), and so are check-ins and check-outs.
+    Words before a reading verb may be a namespace ("github_list_issues", "domain_zone_get"), unless one of them is a deed
+    ("book_list"); the last dotted part counts ("OrderApi.get_order"). A name that joins a deed to its reading verb
+    is a write ("find_or_create"), and so are check-ins, what is put up for sale ("list_item"), and a deed done to what is
+    also a noun ("list_create", "status_update").
     """
     tail = re.split(r"[./:]|__", name)[-1]
-    whole = name_words(tail) or name_words(name)
-    words = whole[1:] if len(whole) > 1 and whole[0] not in READ_VERBS | WRITE_WORDS else whole
+    words = name_words(tail) or name_words(name)
     if not words:
         return None
-    if words[:2] in (("check", "in"), ("check", "out")) or whole[:2] in (("check", "in"), ("check", "out")):
+    place = _reading_verb(words)
+    if place is not None:
+        return Effect.WRITE if _does_more(words, place) else Effect.READ
+    if words[0] in WRITE_WORDS or any(word in WRITE_WORDS - ALSO_NOUNS for word in words):
         return Effect.WRITE
-    if words[0] in READ_VERBS:
-        joined = any(word in ("and", "or", "then") for word in words)
-        deeds = WRITE_WORDS | _JOINED_DEEDS
-        return Effect.WRITE if joined and any(word in deeds for word in words[1:]) else Effect.READ
-    if whole[0] in WRITE_WORDS or any(word in WRITE_WORDS - _ALSO_NOUNS for word in whole):
+    if len(words) > 2 and words[0] not in READ_VERBS and words[1] in WRITE_WORDS:  # trello_move_card
         return Effect.WRITE
-    if len(words) < len(whole) and words[0] in WRITE_WORDS and len(words) > 1:  # trello_move_card
-        return Effect.WRITE
-    return Effect.READ if whole[-1] in _LOOKED_UP and _JOINED_DEEDS.isdisjoint(whole) else None
+    return Effect.READ if words[-1] in LOOKED_UP and NOUN_DEEDS.isdisjoint(words) else None
+
+
+def _reading_verb(words: Sequence[str]) -> int | None:
+    """Return the place of the reading verb; None where a deed comes before it, or there is none."""
+    if len(words) > 1 and words[-1] in CLEAR_READS and DEEDS.isdisjoint({*words[:-1]} - MAINLY_NOUNS):
+        return len(words) - 1
+    for place, word in enumerate(words[: _DEEPEST + 1]):
+        if word in READ_VERBS:
+            plural = words[-1].endswith("s") and word in ("list", "search", "read", "query")
+            last = place == len(words) - 1
+            if place == 0 or (word in LAST_READS if last else word not in NOUN_READS or plural):
+                return place
+        if word in DEEDS:
+            return None
+    return None
+
+
+def _does_more(words: Sequence[str], place: int) -> bool:
+    """Whether what follows a reading verb makes a deed of it."""
+    verb, rest = words[place], words[place + 1 :]
+    if verb == "check" and rest and (rest[0] in ("in", "out", "off") or rest[-1] in ("in", "out", "off")):
+        return True
+    if any(word in ("and", "or", "then") for word in rest) and any(word in DEEDS for word in rest):
+        return True
+    if verb == "list" and rest and (rest[-1] in FOR_SALE or "sale" in rest):
+        return True
+    if verb in NOUN_READS and rest:
+        deeds = DEEDS if verb in THINGS else DEEDS - NOUN_DEEDS
+        return rest[0] in deeds or rest[-1] in deeds
+    return False
 
 
 def _told(description: str) -> Effect | None:
@@ -204,13 +186,13 @@ def _told(description: str) -> Effect | None:
     first = _FIRST.match(sentence, opening.end() if opening else 0)
     if first is None:
         return None
-    verb, beside = _bare(first[1].lower(), _TELLS | _DOES), (first[2] or "").lower()
-    if verb in _DOES and verb != "return":
-        return Effect.WRITE if verb not in _NOUNS or beside in _DETERMINERS else None
-    if verb not in _TELLS:
+    verb, beside = _bare(first[1].lower(), TELLS | DOES), (first[2] or "").lower()
+    if verb in DOES and verb != "return":
+        return Effect.WRITE if verb not in NOUNS or beside in _DETERMINERS else None
+    if verb not in TELLS:
         return None
-    joined = (_bare(found.lower(), _DOES) for found in _JOINED.findall(sentence, first.end(1)))
-    return None if any(word in _DOES and word != "return" for word in joined) else Effect.READ
+    joined = (_bare(found.lower(), DOES) for found in _JOINED.findall(sentence, first.end(1)))
+    return None if any(word in DOES and word != "return" for word in joined) else Effect.READ
 
 
 def _bare(verb: str, known: frozenset[str]) -> str:

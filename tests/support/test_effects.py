@@ -46,7 +46,6 @@ def test_a_reading_verb_in_front_means_a_read(name: str) -> None:
         "",
         "🙂",
         "getaway",
-        "order_get",
         "transfer_to_human_agents",
         "cd",
         "x" * 1_000,
@@ -143,3 +142,26 @@ def test_a_deed_outweighs_a_name_that_reads(name: str, description: str) -> None
 )
 def test_where_nothing_tells_a_write_is_assumed(name: str, description: str) -> None:
     assert guess(name, description) == (Effect.WRITE, False)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "list_item_for_sale", "list_property", "check_in_guest", "hotel_check_out", "check_off_item", "list_create",
+        "list_add_item", "status_update", "search_index_rebuild", "query_cancel", "manage_list_entry", "archive_list",
+        "snooze_list", "message_read", "mark_message_read", "post_status", "custom_graphql_query", "save_search",
+    ],
+)  # fmt: skip
+def test_a_name_that_only_looks_like_a_read_is_a_write(name: str) -> None:
+    assert guess_effect(name) is Effect.WRITE
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "calendar_app_list_events", "mail_inbox_list_messages", "domain_zone_get", "order_get", "house_config_get_scene",
+        "payees_get", "server_status", "list_report_forecasts", "search_order", "list_open_issues", "get_update_history",
+    ],
+)  # fmt: skip
+def test_a_reading_verb_behind_a_namespace_or_at_the_end_means_a_read(name: str) -> None:
+    assert guess_effect(name) is Effect.READ

@@ -20,6 +20,7 @@ from btm.adapters.langchain import transcript
 from btm.adapters.langchain.middleware_model_call import ModelTurn
 from btm.adapters.langchain.middleware_order import warn_about_neighbours
 from btm.adapters.langchain.middleware_tool_call import ToolStep
+from btm.adapters.langchain.tool_copy import describe
 from btm.adapters.notes import Notes
 from btm.adapters.wording import Placement
 from btm.memory import ToolMemory
@@ -133,7 +134,7 @@ class BTMMiddleware(AgentMiddleware[Any, Any, Any]):
         if len(known) != len(tools) or any(known.get(tool.name) is not tool for tool in tools):
             known = self._tools = {tool.name: tool for tool in tools}
             for tool in tools:
-                self.memory.describe(tool.name, tool.description)
+                describe(self.memory, tool)
             self._effects.clear()
         return known
 

@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 
 from langchain_core.tools import BaseTool
 
+from btm.memory import ToolMemory
+
 _STATE = ("__dict__", "__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__")
 
 Tool = TypeVar("Tool", bound=BaseTool)
@@ -29,3 +31,9 @@ def with_function(tool: BaseTool, change: Callable[[Callable[..., Any]], Callabl
     base = type(tool)
     methods = {n: change(base.__dict__[n]) for n in ("_run", "_arun") if n in base.__dict__}
     return facade(tool, type(base.__name__, (base,), {"__module__": base.__module__, **methods}))
+
+
+def describe(memory: ToolMemory, tool: BaseTool) -> None:
+    """Tell a memory what a tool says of itself; langchain-mcp-adapters keeps the server's hints in its metadata."""
+    hint = (tool.metadata or {}).get("readOnlyHint")
+    memory.describe(tool.name, tool.description, read_only=hint if isinstance(hint, bool) else None)

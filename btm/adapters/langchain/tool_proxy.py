@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from btm.adapters.langchain.injection import injected_names, needed_names, require_sync
 from btm.adapters.langchain.sync_in_thread import described, has_own_await, run_aside
-from btm.adapters.langchain.tool_copy import facade
+from btm.adapters.langchain.tool_copy import describe, facade
 from btm.adapters.langchain.tool_proxy_call import Visit
 from btm.adapters.notes import Notes
 from btm.memory import ToolMemory
@@ -61,7 +61,7 @@ class Binding:
         original = original_of(tool)
         wrapped = _facade(original, self._class_for(type(original)))
         self.toolbox[original.name] = wrapped
-        self.memory.describe(original.name, original.description)
+        describe(self.memory, original)
         needed = needed_names(original)
         if needed:
             self.needs[original.name] = needed

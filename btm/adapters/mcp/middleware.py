@@ -154,11 +154,10 @@ class RecoveryMiddleware(Middleware):
 
     def _effect(self, name: str, tool: Tool | None) -> Effect:
         """Return a tool's effect: what the map says, else what the server says of it, else a guess from its name."""
-        hint = tool.annotations.read_only_hint if tool is not None and tool.annotations is not None else None
-        stated = None if hint is None else Effect.READ if hint else Effect.WRITE
         if tool is not None:
-            self.memory.describe(name, tool.description)
-        return self.memory.fallback_map.effect(name) or self.memory.effect_of(name, stated)
+            hint = tool.annotations.read_only_hint if tool.annotations is not None else None
+            self.memory.describe(name, tool.description, read_only=hint)
+        return self.memory.effect_of(name)
 
 
 class _Attempts:
