@@ -79,12 +79,11 @@ STARTS: dict[str, tuple[str, Callable[[Path, str], str], str]] = {
 def timed(name: str, folder: Path) -> tuple[str, float, str]:
     """Follow a quick start from an empty folder; return its name, the seconds it took, and what was amiss."""
     page, start, said = STARTS[name]
-    (extra,) = re.findall(r'^pip install "bayesian-tool-memory\[([\w-]+)\]"', page, re.MULTILINE)
+    (extra,) = re.findall(r'^pip install -e "\.\[([\w-]+)\]"', page, re.MULTILINE)
     begun = time.monotonic()
     venv.create(folder / "venv", with_pip=True)
     python, empty = str(folder / "venv/bin/python"), folder / "empty"
     empty.mkdir()
-    # The page, on a clone: pip install -e ".[EXTRA]"
     subprocess.run([python, "-m", "pip", "install", "-q", "-e", f".[{extra}]"], check=True, cwd=ROOT)
     try:
         printed = start(empty, python)

@@ -27,5 +27,5 @@ def test_a_quick_start_reaches_a_recovered_failure(section: str, tmp_path: Path)
 def test_every_extra_that_a_page_of_the_docs_names_is_there() -> None:
     extras = re.findall(r"^([\w-]+) = \[", (ROOT / "pyproject.toml").read_text("utf-8"), re.MULTILINE)
     for path in (ROOT / "docs").glob("*.md"):
-        named = re.findall(r"bayesian-tool-memory\[([\w-]+)\]", path.read_text("utf-8"))
+        named = re.findall(r"(?:bayesian-tool-memory|-e \"?\.)\[([\w-]+)\]", path.read_text("utf-8"))
         assert [name for name in named if name not in extras and name != "EXTRA"] == [], path

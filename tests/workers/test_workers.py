@@ -1,0 +1,162 @@
+"""Worker processes of gunicorn, Celery and Ray: each learns into the one database, and nothing is lost when they end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from btm.store.sql import SqlStore
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+pytestmark = pytest.mark.xdist_group("workers")
+
+
+def need(package: str) -> pytest.MarkDecorator:
+    """Skip where a package is absent: some of them are half a gigabyte."""
+    return pytest.mark.skipif(find_spec(package) is None, reason=f"needs {package}: pip install {package}")
+
+
+def variables(folder: Path) -> dict[str, str]:
+    path = os.pathsep.join([str(HERE), str(ROOT)])
+    return {
+        **os.environ,
+        "PYTHONPATH": path,
+        "BTM_TEST_DATABASE": str(folder / "btm.db"),
+        "HOME": str(folder),
+    }
+
+
+@contextmanager
+def running(command: list[str], folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a server in a folder, and end it as its own supervisor would."""
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(
+            command, cwd=folder, env=variables(folder), stdout=log, stderr=subprocess.STDOUT
+        )
+        try:
+            yield process
+        finally:
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(timeout=60)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise
+
+
+def learned(folder: Path) -> tuple[int, int]:
+    """Return how many calls and how many recoveries the database holds."""
+    store = SqlStore(folder / "btm.db")
+    try:
+        return len(store.log("calls")), sum(row["success"] for row in store.log("attempts"))
+    finally:
+        store.close()
+
+
+def free_port() -> int:
+    with socket.socket() as asked:
+        asked.bind(("127.0.0.1", 0))
+        return int(asked.getsockname()[1])
+
+
+def answer(url: str, folder: Path) -> str:
+    for _ in range(300):
+        try:
+            with urllib.request.urlopen(url, timeout=30) as reply:
+                return str(reply.read().decode())
+        except (ConnectionError, urllib.error.URLError):
+            time.sleep(0.2)
+    raise AssertionError((folder / "log").read_text())
+
+
+@need("gunicorn")
+@pytest.mark.parametrize("preload", [True, False], ids=["preloaded", "each by itself"])
+def test_gunicorns_workers_learn_into_one_database(tmp_path: Path, preload: bool) -> None:
+    address = f"127.0.0.1:{free_port()}"
+    command = [sys.executable, "-m", "gunicorn", "web_app:app", "--workers", "2", "--bind", address]
+    with running([*command, *(["--preload"] if preload else [])], tmp_path) as server:
+        answers = [answer(f"http://{address}/o{number}", tmp_path) for number in range(40)]
+        workers = {int(said.rpartition(" ")[2]) for said in answers}
+        assert server.pid not in workers
+    assert all(said.startswith(f"o{number}: shipped") for number, said in enumerate(answers))
+    # Every request was a call, and the first one of each worker failed and was repeated.
+    assert learned(tmp_path) == (40 + len(workers), len(workers))
+
+
+CELERY_CLIENT = """
+import sys
+from task_app import look
+asked = [look.delay(f"o{number}") for number in range(30)]
+for one in asked:
+    said, forked = one.get(timeout=120)
+    assert forked
+    print(said)
+"""
+
+
+@need("celery")
+def test_celerys_forked_pool_learns_into_one_database(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "celery", "-A", "task_app", "worker", "--pool", "prefork"]
+    with running([*command, "--concurrency", "2", "--without-mingle", "--without-gossip"], tmp_path):
+        client = [sys.executable, "-c", CELERY_CLIENT]
+        done = subprocess.run(
+            client,
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env=variables(tmp_path),
+            timeout=180,
+            check=False,
+        )
+    assert done.returncode == 0, done.stderr + (tmp_path / "log").read_text()
+    workers = {said.rpartition(" ")[2] for said in done.stdout.split("\n")} - {""}
+    assert learned(tmp_path) == (30 + len(workers), len(workers))
+
+
+RAY_SCRIPT = """
+import ray
+ray.init(num_cpus=2, include_dashboard=False, _node_ip_address="127.0.0.1", log_to_driver=False)
+
+@ray.remote
+def look(order_id):
+    from shop_tools import MEMORY, look_up
+    said = look_up(order_id=order_id)
+    MEMORY.flush()  # Ray may end an idle worker at any time
+    return said
+
+for said in ray.get([look.remote(f"o{number}") for number in range(30)]):
+    print(said)
+ray.shutdown()
+"""
+
+
+@need("ray")
+def test_rays_workers_learn_into_one_database(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", RAY_SCRIPT],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={
+            **variables(tmp_path),
+            "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+            "RAY_USAGE_STATS_ENABLED": "0",
+        },
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    workers = {said.rpartition(" ")[2] for said in done.stdout.splitlines() if ": shipped, by " in said}
+    assert learned(tmp_path) == (30 + len(workers), len(workers))
