@@ -39,8 +39,8 @@ LangChain and LangGraph have [three ways in](quick-start.md#langchain); any MCP 
 """
 
 MIDDLE = """
-The extra is what `pip install -e ".[EXTRA]"` takes, in a clone of the repository. Not all of these frameworks go together in one
-environment.
+The extra is what `pip install -e ".[EXTRA]"` takes, in a clone of the repository. Not all of these frameworks go together in
+one environment.
 
 What they share: a failing tool no longer ends a run; the model reads the error and, with it, what to do next; act mode
 repeats and switches before the model sees anything; signals of the framework (approvals, interrupts, cancellation) pass

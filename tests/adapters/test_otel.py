@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +19,8 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from btm.adapters.otel import Telemetry
+from btm.events import BreakerOpened
+from btm.model import ErrorKind
 
 
 class Collected:
@@ -82,3 +87,36 @@ def test_what_act_mode_does_is_counted_and_stands_on_the_current_span() -> None:
     ((named, count),) = points["btm.actions"]
     assert (named["btm.action"], named["btm.worked"], count) == ("retry", True, 1)
     assert points["btm.wait"][0][1] > 0
+
+
+DASHBOARD = json.loads((Path(__file__).parents[2] / "docs/grafana-dashboard.json").read_text("utf-8"))
+
+
+def test_the_dashboard_asks_for_series_that_prometheus_gets() -> None:
+    """What a scrape of real telemetry holds, under the names and labels that OpenTelemetry's own exporter gives them."""
+    exporter = pytest.importorskip(
+        "opentelemetry.exporter.prometheus", reason="needs opentelemetry-exporter-prometheus"
+    )
+    scraped = pytest.importorskip("prometheus_client").generate_latest
+    reader = exporter.PrometheusMetricReader()
+    telemetry = Telemetry(meter=MeterProvider([reader]).get_meter("btm"))
+    with memory_of(mode="act", fallback_map=NO_MAP, hooks=[telemetry]) as memory:
+        telemetry.watch(memory)
+        for number in range(3):
+            tools = Tools(get_order=[TimeoutError("timed out")] * (1 + 4 * number) + ["fine"])
+            memory.call(call("get_order", f"talk {number}", order_id="o1"), tools)
+        telemetry(BreakerOpened("get_order", False, ErrorKind.UNAVAILABLE, 5, 5, 9.0, 10.0, 20.0))
+        text = scraped().decode()
+    series = {
+        name: set(re.findall(r'(\w+)="', labels))
+        for name, labels in re.findall(r"^(\w+)(\{.*\})? ", text, re.M)
+    }
+    asked = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]
+    assert len(asked) > 9
+    for expression in asked:
+        grouped = {word for group in re.findall(r"by \(([^)]*)\)", expression) for word in group.split(", ")}
+        plain = re.sub(r"by \([^)]*\)", "", expression)
+        for name, labels in re.findall(r"(btm_\w+)(?:\{([^}]*)\})?[\[)]", plain):
+            assert name in series, name
+            used = grouped | set(re.findall(r"(\w+)=", labels))
+            assert used - {"le"} <= series[name], (expression, series[name])
