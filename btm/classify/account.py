@@ -36,7 +36,8 @@ def account_of(text: str, call: ToolCall) -> Account:
     told = plain.read(text, call.tool)
     shown = deciding.evidence(text, call.tool, carried, _said(inner), writes=call.effect.value == "write")
     weights = deciding.weights()
-    signs = sorted(((name, weights.get(name, 0.0)) for name in shown), key=lambda sign: -abs(sign[1]))
+    summed = ((name, weights.get(name, 0.0) * much) for name, much in shown.items())
+    signs = sorted(summed, key=lambda sign: -abs(sign[1]))
     wordings = list(rules.wording().matching(texts.unquoted(inner.lower())[: texts.HEAD]))
     foreign = languages.find(inner.lower())
     return Account(

@@ -12,6 +12,7 @@ from btm.classify.codes import of_json_rpc
 from btm.classify.explaining import explain, message, unexplained
 from btm.classify.finding import DEFAULT, WEAK, Finding, surest
 from btm.classify.reading import field
+from btm.classify.taming import plain_of
 from btm.classify.telling import is_quiet, tells_failure, user_errors
 from btm.model import Effect, ToolCall
 from btm.model import ErrorKind as K
@@ -55,7 +56,7 @@ def of_mapping(
 def of_failed_value(value: Any, call: ToolCall, now: float | None = None) -> Finding:
     """Return what a value says that is known to stand for a failure; UNKNOWN when it gives no reason."""
     if isinstance(value, str):
-        return texts.missing(texts.of_error_text(value[:_MOST_TEXT].strip())) or unexplained("flag")
+        return texts.missing(texts.of_error_text(plain_of(value[:_MOST_TEXT]).strip())) or unexplained("flag")
     if isinstance(value, Mapping):
         return of_mapping(value, call, now, failed=True) or unexplained("flag")
     if isinstance(value, list | tuple):

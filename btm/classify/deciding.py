@@ -1,7 +1,7 @@
 """Result or error text? An explicit decision, with the evidence for both sides and a measured confidence.
 
-Documents, logs and notes talk about errors, too. What decides is where the words stand, what else the text is, and
-what the tool is for: signs with measured weights (``data/decision.toml``), summed as logits.
+Documents, logs and notes talk about errors, too. What decides is how the first sentence is worded, what else the text
+is, and what the tool is for: signs with measured weights (``data/decision.toml``), summed as logits.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from btm.classify import languages, rules, texts
+from btm.classify import languages, rules, texts, words
 from btm.classify.carriers import Carried
 from btm.classify.finding import Finding
 from btm.classify.keys import snake
@@ -22,12 +22,15 @@ READ = 420
 """Characters of a text that signs are looked for in."""
 
 LINE = 200
-_LENGTHS = ((40, "very short"), (120, "short"), (300, "middling"), (1_000, "long"))
+ONE_LINE = 240
+"""Characters up to which a text without line breaks is a sentence whose wording counts."""
+
+WORDED = "worded like a failure"
+_SENTENCE = 2
+"""Spaces of a text that can be a sentence: a word or two is an answer."""
+
+_MIDDLING, _LONG, _VERY_LONG = 120, 300, 1_000
 _FIRST = re.compile(r"(?<=[^\d\s.]{3})[.!?](?=\s+[A-Z\"'*])|\n")
-_ERROR_LINE = re.compile(
-    r"^(?:fatal|error|npm err!|e|err!)(?::| code | \w+ )|^conflict \(|^\s?! \[(?:remote )?rejected\]",
-    re.MULTILINE,
-)
 _LEADING = re.compile(r"[\s\W]{0,8}")
 
 
@@ -51,12 +54,7 @@ class Weighed(NamedTuple):
 def signs() -> tuple[Sign, ...]:
     """Return the signs that are looked for with a pattern."""
     return tuple(
-        Sign(
-            entry["name"],
-            entry["where"],
-            re.compile(entry["pattern"]),
-            entry["weight"],
-        )
+        Sign(entry["name"], entry["where"], re.compile(entry["pattern"]), entry["weight"])
         for entry in rules.table("decision")["sign"]
         if "pattern" in entry
     )
@@ -68,7 +66,7 @@ def _parts() -> tuple[tuple[tuple[Sign, re.Pattern[str]], ...], rules.Index]:
     found, stems = [], []
     known = {sign.name: sign for sign in signs()}
     for entry in rules.table("decision")["sign"]:
-        if "pattern" in entry and entry["where"] != "tool":
+        if "pattern" in entry:
             parts = rules.alternatives(entry["pattern"])
             found += [(known[entry["name"]], re.compile(part)) for part in parts]
             stems += rules.stems_of_parts(entry["pattern"], entry.get("stems"))
@@ -95,97 +93,109 @@ def _refusal() -> re.Pattern[str]:
 
 def judge(text: str, tool: str, carried: Carried | None, found: Finding | None, *, writes: bool) -> Weighed:
     """Weigh the signs of a text; ``carried`` is it without its layers, ``found`` what its words say of a kind."""
-    names = evidence(text, tool, carried, found, writes=writes)
+    named = evidence(text, tool, carried, found, writes=writes)
     known = weights()
-    logit = rules.table("decision")["bias"] + sum(known.get(name, 0.0) for name in names)
-    return Weighed(1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, logit)))), names)
+    logit = rules.table("decision")["bias"] + sum(known.get(name, 0.0) * much for name, much in named.items())
+    return Weighed(1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, logit)))), tuple(named))
 
 
 def evidence(
     text: str, tool: str, carried: Carried | None, found: Finding | None, *, writes: bool
-) -> tuple[str, ...]:
-    """Return the names of the signs that a text shows."""
+) -> dict[str, float]:
+    """Return the signs that a text shows by their names, and how much of each: 1, or the logit of its wording."""
     head = text[:READ].strip()
     low = head.lower()
     first = _FIRST.split(head, maxsplit=1)[0]
     bare = _LEADING.sub("", texts.unquoted(first.lower()), count=1).strip()
-    places = {"text": low, "bare": bare, "cased": head}
-    named = _matching(places, low, carried)
-    if writes and low.isascii():
-        named.append("a write that says so" if says_done(low, tool) else "a write that does not say so")
-    of_tool = _of_tool(snake(tool.rsplit("/", 1)[-1][:64]))
-    named += of_tool
-    if "a tool that reads files" in of_tool and (len(text) > LINE or "\n" in head):
+    named = _matching({"text": low, "bare": bare, "cased": head}, low, carried)
+    if writes and low.isascii() and not says_done(low, tool):
+        named.append("a write that does not say so")
+    if quoting(tool):
+        named.append("a tool that quotes errors")
+    if _is_for("tells", tool):
+        named.append("a tool that brings prose")
+    lines = head.count("\n")
+    if (len(text) > LINE or lines) and _is_for("reads", tool):
         named.append("what a file holds")
-    named += _of_form(text, head, low, first)
-    named.append(_of_carrier(carried))
-    if "a tool that runs commands" in of_tool and _ERROR_LINE.search(low):
-        named.append("a command's error line")
-    if found is not None and _is_own_word(found, tool, low):
-        named.append("its word is the tool's own")
-    if found is not None and ('"' in low or "'" in low) and _only_quoted(found, low):
-        named.append("its words stand in quotes")
-    # A text of one sentence holds its kind where it begins.
-    if found is None and carried is not None:
-        named.append("a layer, and no kind")
-    else:
-        named += _of_kind(found, bare if len(first) + 2 < len(head) else "")
-    if (
-        found is not None
-        and found.kind is K.PRECONDITION_FAILED
-        and not writes
-        and not _refusal().search(low)
-    ):
-        named.append("a state told by a read")
-    if found is not None and languages.is_foreign(found):
-        named.append("foreign words of failure")
-    elif not low.isascii():
-        named.append("foreign words")
-    return tuple(named)
+    named += _of_form(len(text), low, lines)
+    if carried is None:
+        named.append("no layer" if found is not None else "no layer, no kind")
+    if found is not None:
+        named += _of_kind(found, tool, low, writes=writes)
+    shown = dict.fromkeys(named, 1.0)
+    if not lines and len(text) <= ONE_LINE and first.count(" ") >= _SENTENCE:
+        shown[WORDED] = words.logit(first)
+    return shown
+
+
+@cache
+def _purposes() -> Mapping[str, re.Pattern[str]]:
+    return {name: re.compile(pattern) for name, pattern in rules.table("decision")["tools"].items()}
 
 
 @lru_cache(maxsize=1_024)
-def _of_tool(name: str) -> tuple[str, ...]:
-    return tuple(s.name for s in signs() if s.where == "tool" and s.pattern.match(name))
+def _is_for(purpose: str, tool: str) -> bool:
+    return _purposes()[purpose].match(_name_of(tool)) is not None
+
+
+def _name_of(tool: str) -> str:
+    return snake(tool.rsplit("/", 1)[-1][:64])
+
+
+def quoting(tool: str) -> bool:
+    """Whether a tool's name says that what it brings talks about errors: logs, tests, documents, searches."""
+    return _is_for("quotes", tool)
 
 
 def quotes(tool: str) -> bool:
-    """Whether a tool's name says that its results quote errors: logs, tests, documents, searches."""
-    return not _QUOTES.isdisjoint(_of_tool(snake(tool.rsplit("/", 1)[-1][:64])))
+    """Whether a tool's name says that its results quote errors, files and commands included."""
+    return any(_is_for(purpose, tool) for purpose in ("quotes", "reads", "runs"))
 
 
 def judges(tool: str) -> bool:
     """Whether a tool's name says that its results are verdicts, bad ones too."""
-    return "a tool that gives a verdict" in _of_tool(snake(tool.rsplit("/", 1)[-1][:64]))
+    return _is_for("judges", tool)
 
 
-_QUOTES = frozenset({"a tool that quotes errors", "a tool that reads files", "a tool that runs commands"})
-
-
-def _of_form(text: str, head: str, low: str, first: str) -> list[str]:
-    size = len(text)
-    named = [next((name for most, name in _LENGTHS if size <= most), "very long")]
-    lines = head.count("\n")
-    if lines >= 3:
-        named.append("many lines")
-    elif lines:
-        named.append("two or three lines")
-    elif len(first) + 2 < len(head):
-        named.append("several sentences")
+def _of_form(size: int, low: str, lines: int) -> list[str]:
+    named = []
+    if size > _VERY_LONG:
+        named.append("very long")
+    elif _MIDDLING < size <= _LONG:
+        named.append("middling")
+    if lines:
+        named.append("many lines" if lines >= 3 else "two or three lines")
     if low[:1].isdigit():
         named.append("begins with a number")
     return named
 
 
-def _of_carrier(carried: Carried | None) -> str:
-    if carried is None:
-        return "no layer"
-    return "a sure layer" if carried.sure >= 0.96 else "a layer" if carried.sure >= 0.92 else "a mark"
+_VERDICTS = frozenset({K.INVALID_ARGUMENTS, K.AUTH_ERROR, K.NOT_FOUND, K.UNKNOWN})
+"""What may be wrong with something that was to be checked."""
+
+
+_CODED = ("code:", "errno:", "type:", "sqlstate:", "status:", "mysql:")
+
+
+def _of_kind(found: Finding, tool: str, low: str, *, writes: bool) -> list[str]:
+    named = []
+    if _is_own_word(found, tool, low):
+        named.append("its word is the tool's own")
+    if not writes and not _refusal().search(low):
+        if found.kind is K.PRECONDITION_FAILED:
+            named.append("a state told by a read")
+        elif found.kind in _VERDICTS and judges(tool):
+            named.append("a verdict")
+    if found.rule.startswith(_CODED):
+        named.append("names a code")
+    if languages.is_foreign(found):
+        named.append("foreign words of failure")
+    return named
 
 
 def _is_own_word(found: Finding, tool: str, low: str) -> bool:
     """Whether the word that tells of a failure is in the tool's name, or means what it does (``block``, ``revoke``)."""
-    name = snake(tool.rsplit("/", 1)[-1][:64])
+    name = _name_of(tool)
     own = _OWN.search(name)
     if own is None:
         return found.kind is K.NOT_FOUND and _DELETES.search(name) is not None and "no longer" in low
@@ -214,7 +224,7 @@ def _matching(places: Mapping[str, str], low: str, carried: Carried | None) -> l
 
 def says_done(low: str, tool: str) -> bool:
     """Whether the answer of a write says that something was done: by the tool's own verb, or by another."""
-    name = snake(tool.rsplit("/", 1)[-1][:64])
+    name = _name_of(tool)
     if _FAILS.match(low):
         return False
     verb = name.split("_", 1)[0]
@@ -252,29 +262,3 @@ _UNDONE = re.compile(
     r"\b(?:not|cannot|no|never|must|only|unable|failed|could|can't|won't|before|unless|if|to)\b|n't\b"
 )
 _NEGATED = re.compile(r"\b(?:not|cannot|failed|unable|rejected|denied)\b")
-
-
-def _only_quoted(found: Finding, low: str) -> bool:
-    return found.rule.startswith("text:") and texts.phrase_in(texts.unquoted(low)) is None
-
-
-def _of_kind(found: Finding | None, bare: str) -> list[str]:
-    if found is None:
-        return ["no kind"]
-    if found.kind is K.UNKNOWN:
-        return ["says only that it failed"]
-    named = [
-        "a sure kind"
-        if found.confidence > 0.8
-        else "a likely kind"
-        if found.confidence > 0.58
-        else "a vague kind"
-    ]
-    if (
-        found.rule.startswith("text:")
-        and bare
-        and not languages.is_foreign(found)
-        and texts.phrase_in(bare) is None
-    ):
-        named.append("the kind stands further on")
-    return named

@@ -30,7 +30,7 @@ from btm.classify.expectations import ErrorRule, Expectations
 from btm.classify.finding import NONE, Finding
 from btm.classify.reading import TEXT_LIMIT
 from btm.classify.shape import ShapeProfile
-from btm.classify.taming import tamed
+from btm.classify.taming import plain_of, tamed
 from btm.model import SUCCESS, Effect, ErrorKind, Family, Outcome, ToolCall
 from btm.support import untrusted
 from btm.support.foreign import ask
@@ -186,6 +186,7 @@ def _explicit_list(value: Any, call: ToolCall, now: float | None) -> tuple[Any, 
 
 
 def _explicit_text(text: str, call: ToolCall, now: float | None) -> tuple[Any, Finding | None]:
+    text = plain_of(text)
     first = text[:1] if text[:1] > " " else text[:200].lstrip()[:1]
     if first in ("{", "["):
         value = _parsed(text)

@@ -17,7 +17,7 @@ READ, END = 2_000, 400
 FIRST = 400
 """Characters up to which a text without layers is read as a whole; of a longer one its first line is."""
 
-FAILED, SUSPECTED = 0.74, 0.3
+FAILED, SUSPECTED = 0.66, 0.3
 """Chances from which a text is an error text, and from which it is suspected to be one."""
 
 SURE = 0.96

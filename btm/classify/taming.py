@@ -6,11 +6,16 @@ classifies reads plain containers only; the agent gets the tool's own object.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
 _MOST_KEYS, _LOOKED_AT, _DEEPEST = 200, 20, 4
+_COLOURS = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]|\x1b\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)")
+"""What terminals read as colours, moves and titles (ECMA-48)."""
+
+_COLOURED = 8_000
 _LEAVES = frozenset({str, int, float, bool, type(None), bytes})
 
 
@@ -38,3 +43,9 @@ def tamed(value: Any, depth: int = _DEEPEST) -> Any:
     if isinstance(value, Mapping):
         return tamed(dict(islice(value.items(), _MOST_KEYS)), depth)
     return value
+
+
+def plain_of(text: str) -> str:
+    """Return a text without the colours that commands write for terminals, in its first 8,000 characters."""
+    head = text[:_COLOURED]
+    return _COLOURS.sub("", head) + text[_COLOURED:] if "\x1b" in head else text

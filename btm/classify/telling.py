@@ -18,14 +18,20 @@ from btm.classify.status import is_failure
 from btm.model import Effect, ToolCall
 from btm.model import ErrorKind as K
 
-MESSAGE = 0.35
+MESSAGE = 0.55
 """Chance from which a message that is all of an answer is an error: less than of a bare text, for it is a message."""
+
+NAMED = 0.85
+"""Chance from which a message is an error beside nothing but ids, links and times."""
 
 CLEAR = 0.93
 """Chance from which a message is an error beside fields that could be what was asked for."""
 
 _NO_STATUS = frozenset({"type", "name", "reason", "title"})
 _NO_MESSAGE = frozenset({"text", "body", "title", "description"})
+_MILD = frozenset({"warning", "note", "notice", "info", "hint", "remark", "information"})
+"""Messages that never say of an answer with data of its own that it failed; nor does the reason for a status."""
+
 _LOG_ENTRY = frozenset({"timestamp", "time", "count", "id", "level", "line"})
 
 
@@ -288,7 +294,7 @@ def _is_message(body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool:
     firm = any(name in named.firm for name in payload)
     if not firm and (_is_coded(body, named) or any(text.lower() in keys.BAD_STATUS for text in said)):
         return True
-    needed = MESSAGE if not payload else CLEAR if firm else plain.FAILED
+    needed = MESSAGE if not payload else CLEAR if firm else NAMED
     held = any(body[name] is True or isinstance(body[name], list | Mapping) for name in payload)
     if needed == CLEAR and (held or len(body) > _SMALL or keys.RECORD_TOOL.search(call.tool[:80])):
         return False
@@ -333,7 +339,8 @@ def _words(body: Mapping[str, Any], named: Fields) -> Iterator[str]:
     for name in named.messages:
         if keys.bare(name) not in _NO_MESSAGE or not _NO_MESSAGE.issuperset(map(keys.bare, named.messages)):
             value = body[name]
-            if isinstance(value, str) and value:
+            mild = (named.firm and keys.bare(name) in _MILD) or (name == "reason" and "status" in body)
+            if isinstance(value, str) and value and not mild:
                 yield value
 
 

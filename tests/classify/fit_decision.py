@@ -22,19 +22,16 @@ from btm.classify.plain import _first_part, _subject
 from btm.model import ErrorKind, Family
 
 DATA = Path(rules.__file__).with_name("data") / "decision.toml"
-RIDGE = 0.25
+RIDGE = 0.5
 FORM = [
-    "no layer", "a mark", "a layer", "a sure layer", "no kind", "a vague kind", "a likely kind", "a sure kind",
-    "the kind stands further on", "very short", "short", "middling", "long", "very long", "many lines",
-    "two or three lines", "several sentences", "begins with a number", "foreign words", "foreign words of failure",
-    "says only that it failed", "a state told by a read", "what a file holds",
-    "its words stand in quotes",
-    "a command's error line", "a layer, and no kind", "its word is the tool's own", "a write that says so",
-    "a write that does not say so",
+    "no layer", "no layer, no kind", "middling", "very long", "many lines", "two or three lines", "begins with a number",
+    "a state told by a read", "a verdict", "names a code", "what a file holds", "its word is the tool's own",
+    "a tool that quotes errors", "a tool that brings prose", "a write that does not say so", deciding.WORDED,
+    "foreign words of failure",
 ]  # fmt: skip
 
 
-def examples(paths: list[str]) -> tuple[list[tuple[str, ...]], np.ndarray, list[str], list[str]]:
+def examples(paths: list[str]) -> tuple[list[dict[str, float]], np.ndarray, list[str], list[str]]:
     shown, labels, sources, what = [], [], [], []
     for path in paths:
         for line in Path(path).read_text(encoding="utf-8").splitlines():
@@ -74,12 +71,12 @@ def names() -> list[str]:
     return list(dict.fromkeys([s["name"] for s in rules.table("decision")["sign"]] + FORM))
 
 
-def matrix(shown: list[tuple[str, ...]]) -> np.ndarray:
+def matrix(shown: list[dict[str, float]]) -> np.ndarray:
     index = {name: i for i, name in enumerate(names())}
     made = np.zeros((len(shown), len(index)))
     for row, found in enumerate(shown):
-        for name in found:
-            made[row, index[name]] = 1.0
+        for name, much in found.items():
+            made[row, index[name]] = much
     return made
 
 
