@@ -125,6 +125,8 @@ def evidence(
     shown = dict.fromkeys(named, 1.0)
     if not lines and len(text) <= ONE_LINE and first.count(" ") >= _SENTENCE:
         shown[WORDED] = words.logit(first)
+        if carried is not None:
+            shown[WORDED] = max(shown[WORDED], words.logit(_FIRST.split(carried.inner, maxsplit=1)[0]))
     return shown
 
 
@@ -155,6 +157,11 @@ def quotes(tool: str) -> bool:
 def judges(tool: str) -> bool:
     """Whether a tool's name says that its results are verdicts, bad ones too."""
     return _is_for("judges", tool)
+
+
+def explains(low: str) -> bool:
+    """Whether a lower-cased text explains something (``error 404 means``)."""
+    return next(sign for sign in signs() if sign.name == "explains").pattern.search(low) is not None
 
 
 def _of_form(size: int, low: str, lines: int) -> list[str]:

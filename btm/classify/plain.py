@@ -25,6 +25,9 @@ SURE = 0.96
 
 LINE = 200
 
+ALONE, FRAMED = 120, 0.94
+"""Characters of a line that a status or a class may be all of, and how sure such a layer is at least."""
+
 SILENT_WRITE = 0.75
 """Chance that a write failed which names a limit and says of nothing that it was done: 1 in 30 that worked answers so."""
 
@@ -53,7 +56,7 @@ def read(text: str, tool: str, *, writes: bool = False) -> Read:
     if carried is not None and carried.exit == 0:
         return Read(None, 0.0, carried)
     found = texts.of_carried(_first_part(carried)) if carried is not None else texts.of_words(_subject(head))
-    if carried is not None and _is_sure(carried, found, tool, len(text)):
+    if carried is not None and _is_sure(carried, found, tool, text):
         return Read(found or unexplained(), SURE, carried, ("a sure layer",))
     if carried is not None and carried.exit == 1 and found is None and deciding.judges(tool):
         return Read(None, 0.0, carried)  # it found fault with something: that is its result
@@ -78,15 +81,19 @@ def of_plain_text(text: str, tool: str, *, writes: bool = False) -> Finding | No
     return told.found._replace(confidence=min(told.found.confidence, told.chance))
 
 
-def _is_sure(carried: Carried, found: Finding | None, tool: str, size: int) -> bool:
+def _is_sure(carried: Carried, found: Finding | None, tool: str, text: str) -> bool:
     """Whether layers and a kind in their words leave nothing to weigh: a framework's, or any around one short line."""
+    size = len(text)
     if carried.exit:
         # What finds fault with something ends with 1 where it did; with more where it could not do its work.
         bad = carried.exit > 1 or not (deciding.judges(tool) or deciding.quotes(tool))
         return bad and (found is not None or carried.exit > 1) and (size <= LINE or not deciding.quotes(tool))
     if deciding.quotes(tool):
-        # An error's own body after its status is no quotation.
-        return carried.sure >= SURE and carried.status is not None and carried.inner.startswith("{")
+        # An error's own body after its status is no quotation, nor is one line of nothing but a status or a class.
+        if carried.status is None and not carried.types:
+            return False
+        alone = "\n" not in text and size <= ALONE and carried.sure >= FRAMED and found is not None
+        return carried.inner.startswith("{") or (alone and not deciding.explains(text.lower()))
     if carried.sure >= SURE:
         return True
     if found is None or found.kind is K.UNKNOWN:
