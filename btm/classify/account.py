@@ -34,7 +34,9 @@ def account_of(text: str, call: ToolCall) -> Account:
     carried = carriers.strip(text)
     inner = carried.inner if carried is not None else text
     told = plain.read(text, call.tool)
-    shown = deciding.evidence(text, call.tool, carried, _said(inner), writes=call.effect.value == "write")
+    shown = deciding.evidence(
+        text, len(text), call.tool, carried, _said(inner), writes=call.effect.value == "write"
+    )
     weights = deciding.weights()
     summed = ((name, weights.get(name, 0.0) * much) for name, much in shown.items())
     signs = sorted(summed, key=lambda sign: -abs(sign[1]))

@@ -7,7 +7,7 @@ each says how sure it is that something failed, and may give a status, a code or
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from btm.classify import rules
@@ -15,6 +15,9 @@ from btm.model import ErrorKind as K
 
 HEAD, LONGEST, END = 400, 1_000, 300
 """Characters of a text in which layers are looked for: its beginning, and its end where a traceback names the error."""
+
+KEPT = 256
+"""Texts of which it is remembered what they are wrapped in: one text is asked about several times, and they repeat."""
 
 _LAYERS = 4
 _DECORATION = re.compile(
@@ -83,7 +86,11 @@ def strip(text: str) -> Carried | None:
     """Return a text without its layers, or None where it has none."""
     if len(text) > LONGEST + END:
         text = text[:LONGEST] + "\n" + text[-END:]
-    text = text.strip()
+    return _stripped(text.strip())
+
+
+@lru_cache(maxsize=KEPT)
+def _stripped(text: str) -> Carried | None:
     found = Carried(text, (), 0.0)
     low = text[:HEAD].lower()
     candidates = _index().candidates(low if len(text) <= HEAD else f"{low} {text[-200:].lower()}")

@@ -91,16 +91,21 @@ def _refusal() -> re.Pattern[str]:
     return re.compile(rules.table("decision")["refusal"])
 
 
-def judge(text: str, tool: str, carried: Carried | None, found: Finding | None, *, writes: bool) -> Weighed:
-    """Weigh the signs of a text; ``carried`` is it without its layers, ``found`` what its words say of a kind."""
-    named = evidence(text, tool, carried, found, writes=writes)
+def judge(
+    text: str, size: int, tool: str, carried: Carried | None, found: Finding | None, *, writes: bool
+) -> Weighed:
+    """Weigh the signs of a text of ``size`` characters, given by its beginning.
+
+    ``carried`` is it without its layers, ``found`` what its words say of a kind.
+    """
+    named = evidence(text, size, tool, carried, found, writes=writes)
     known = weights()
     logit = rules.table("decision")["bias"] + sum(known.get(name, 0.0) * much for name, much in named.items())
     return Weighed(1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, logit)))), tuple(named))
 
 
 def evidence(
-    text: str, tool: str, carried: Carried | None, found: Finding | None, *, writes: bool
+    text: str, size: int, tool: str, carried: Carried | None, found: Finding | None, *, writes: bool
 ) -> dict[str, float]:
     """Return the signs that a text shows by their names, and how much of each: 1, or the logit of its wording."""
     head = text[:READ].strip()
@@ -115,15 +120,15 @@ def evidence(
     if _is_for("tells", tool):
         named.append("a tool that brings prose")
     lines = head.count("\n")
-    if (len(text) > LINE or lines) and _is_for("reads", tool):
+    if (size > LINE or lines) and _is_for("reads", tool):
         named.append("what a file holds")
-    named += _of_form(len(text), low, lines)
+    named += _of_form(size, low, lines)
     if carried is None:
         named.append("no layer" if found is not None else "no layer, no kind")
     if found is not None:
         named += _of_kind(found, tool, low, writes=writes)
     shown = dict.fromkeys(named, 1.0)
-    if not lines and len(text) <= ONE_LINE and first.count(" ") >= _SENTENCE:
+    if not lines and size <= ONE_LINE and first.count(" ") >= _SENTENCE:
         shown[WORDED] = words.logit(first)
         if carried is not None:
             shown[WORDED] = max(shown[WORDED], words.logit(_FIRST.split(carried.inner, maxsplit=1)[0]))

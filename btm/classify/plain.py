@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from btm.classify import carriers, deciding, texts
-from btm.classify.carriers import Carried
+from btm.classify.carriers import KEPT, Carried
 from btm.classify.finding import WEAK, Finding
 from btm.classify.rules import form
 from btm.model import ErrorKind as K
@@ -52,19 +53,29 @@ class Read(NamedTuple):
 def read(text: str, tool: str, *, writes: bool = False) -> Read:
     """Return what a text tells of, and the chance that it is an error text rather than a result."""
     head = text.strip() if len(text) <= READ else f"{text[: READ - END]}\n{text[-END:]}".strip()
+    return _read(head, len(text), tool, writes)
+
+
+@lru_cache(maxsize=KEPT)
+def _read(head: str, size: int, tool: str, writes: bool) -> Read:
     carried = carriers.strip(head)
     if carried is not None and carried.exit == 0:
         return Read(None, 0.0, carried)
     found = texts.of_carried(_first_part(carried)) if carried is not None else texts.of_words(_subject(head))
-    if carried is not None and _is_sure(carried, found, tool, text):
+    if carried is not None and _is_sure(carried, found, tool, head, size):
         return Read(found or unexplained(), SURE, carried, ("a sure layer",))
     if carried is not None and carried.exit == 1 and found is None and deciding.judges(tool):
         return Read(None, 0.0, carried)  # it found fault with something: that is its result
-    verdict = deciding.judge(text, tool, carried, found, writes=writes)
+    verdict = deciding.judge(head, size, tool, carried, found, writes=writes)
     if found is None:
         found = unexplained()
-        if verdict.chance < FAILED and carried is None and is_silent_write(text, tool, writes):
-            chance = SILENT_WRITE if _LIMITS.search(text.lower()) else SUSPECTED
+        if (
+            verdict.chance < FAILED
+            and carried is None
+            and size <= READ
+            and is_silent_write(head, tool, writes)
+        ):
+            chance = SILENT_WRITE if _LIMITS.search(head.lower()) else SUSPECTED
             return Read(found, chance, carried, (*verdict.signs, "says nothing of what was done"))
     elif found.kind is K.NOT_FOUND and carried is None and _NONE.match(head.lower()):
         found = Finding(K.EMPTY_RESULT, "plain:none", "the text says that none were found", 0.8)
@@ -81,9 +92,8 @@ def of_plain_text(text: str, tool: str, *, writes: bool = False) -> Finding | No
     return told.found._replace(confidence=min(told.found.confidence, told.chance))
 
 
-def _is_sure(carried: Carried, found: Finding | None, tool: str, text: str) -> bool:
+def _is_sure(carried: Carried, found: Finding | None, tool: str, text: str, size: int) -> bool:
     """Whether layers and a kind in their words leave nothing to weigh: a framework's, or any around one short line."""
-    size = len(text)
     if carried.exit:
         # What finds fault with something ends with 1 where it did; with more where it could not do its work.
         bad = carried.exit > 1 or not (deciding.judges(tool) or deciding.quotes(tool))

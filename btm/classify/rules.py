@@ -63,6 +63,13 @@ class Wording(NamedTuple):
 
 
 @cache
+def _finding_of(rule: Wording) -> Finding:
+    word = rule.key.rsplit(":", 1)[-1]
+    reason = f"the text speaks of {rule.kind.replace('_', ' ')} ({word})"
+    return Finding(rule.kind, rule.key, reason, rule.sure, reached=rule.reached)
+
+
+@cache
 def _key_of(kind: K, pattern: str) -> str:
     word = re.search(r"[a-z]{3,}", re.sub(r"\\.|\[[^]]*\]|\(\?\w?:?", " ", pattern))
     return f"text:{kind}:{word.group() if word else 'sign'}"
@@ -119,13 +126,8 @@ class Wordings:
 
     def first(self, low: str) -> Finding | None:
         """Return what the first rule that matches a lower-cased text says."""
-        for rule in self.matching(low):
-            kind = rule.kind.replace("_", " ")
-            word = rule.key.rsplit(":", 1)[-1]
-            return Finding(
-                rule.kind, rule.key, f"the text speaks of {kind} ({word})", rule.sure, reached=rule.reached
-            )
-        return None
+        rule = next(self.matching(low), None)
+        return None if rule is None else _finding_of(rule)
 
     def matching(self, low: str) -> Iterator[Wording]:
         """Yield the rules that match a lower-cased text, the first first."""

@@ -56,10 +56,12 @@ def examples(paths: list[str]) -> tuple[list[dict[str, float]], np.ndarray, list
             if carried is not None and carried.exit == 0:
                 continue
             found = texts.of_carried(_first_part(carried)) if carried else texts.of_words(_subject(head))
-            if carried is not None and plain._is_sure(carried, found, row["tool"], value):
+            if carried is not None and plain._is_sure(carried, found, row["tool"], head, len(value)):
                 continue
             shown.append(
-                deciding.evidence(value, row["tool"], carried, found, writes=row.get("effect") == "write")
+                deciding.evidence(
+                    value, len(value), row["tool"], carried, found, writes=row.get("effect") == "write"
+                )
             )
             labels.append(label != "ok")
             sources.append(row.get("source", ""))
