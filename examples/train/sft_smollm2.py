@@ -25,6 +25,8 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from btm.lab.intervals import wilson
 
 WEIGHTS = "SmolLM2-135M-Instruct.Q4_1.gguf"
+AT_ONCE = 8
+"""Prompts that are answered together."""
 
 
 def load() -> tuple[Any, Any]:
@@ -46,18 +48,21 @@ def told(prompt: str) -> str:
     return f"<|im_start|>user\n{prompt}<|im_end|>\n<|im_start|>assistant\n{OPENING}"
 
 
-def chooser(model: Any, tokenizer: Any, most: int) -> Any:
-    """Return a function that goes on greedily after a prompt."""
-
-    def choose(prompt: str) -> str:
-        given = tokenizer(told(prompt), return_tensors="pt", add_special_tokens=False)
+def answers(model: Any, tokenizer: Any, tested: list[Decision], most: int) -> dict[str, str]:
+    """Return how the model goes on, greedily, after each prompt."""
+    tokenizer.padding_side, tokenizer.pad_token = "left", tokenizer.eos_token
+    made: dict[str, str] = {}
+    for first in range(0, len(tested), AT_ONCE):
+        prompts = [one.prompt for one in tested[first : first + AT_ONCE]]
+        texts = [told(prompt) for prompt in prompts]
+        given = tokenizer(texts, return_tensors="pt", padding=True, add_special_tokens=False)
         with torch.no_grad():
-            made = model.generate(
+            tokens = model.generate(
                 **given, max_new_tokens=most, do_sample=False, pad_token_id=tokenizer.eos_token_id
             )
-        return str(tokenizer.decode(made[0, given["input_ids"].shape[1] :], skip_special_tokens=True))
-
-    return choose
+        said = tokenizer.batch_decode(tokens[:, given["input_ids"].shape[1] :], skip_special_tokens=True)
+        made.update(zip(prompts, said, strict=True))
+    return made
 
 
 def train(model: Any, tokenizer: Any, data: list[Decision], steps: int, batch: int, seed: int) -> Any:
@@ -119,10 +124,10 @@ def main() -> None:
         flush=True,
     )
     model, tokenizer = load()
-    before = score(chooser(model, tokenizer, asked.tokens), tested)
+    before = score(answers(model, tokenizer, tested, asked.tokens).__getitem__, tested)
     print(row("before", before), flush=True)
     tuned = train(model, tokenizer, trained, asked.steps, asked.batch, asked.seed)
-    after = score(chooser(tuned, tokenizer, asked.tokens), tested)
+    after = score(answers(tuned, tokenizer, tested, asked.tokens).__getitem__, tested)
     print(f"\nseed {asked.seed}, {asked.steps} steps of {asked.batch}, n = {len(tested)}\n")
     print("| SmolLM2-135M | right tool (95 %) | right call |\n|---|---|---|")
     print(row("base", before))
