@@ -35,6 +35,7 @@ class DoneWrites:
     def __init__(self, relations: Relations) -> None:
         self._relations = relations
         self._kept: deque[DoneWrite] = deque(maxlen=_MOST)
+        self._begun: deque[tuple[int, VerifyingRead]] = deque(maxlen=_MOST)
 
     def __bool__(self) -> bool:
         return bool(self._kept)
@@ -42,6 +43,12 @@ class DoneWrites:
     def keeps(self, call: ToolCall) -> bool:
         """Whether a call is a write of which a read shows something, and is to be told here where it answers well."""
         return call.effect is Effect.WRITE and self._relations.shown_by(call) is not None
+
+    def begin(self, call: ToolCall, number: int) -> None:
+        """Take in that a write begins: what a read shows from then on can be its doing."""
+        check = self._relations.shown_by(call) if call.effect is Effect.WRITE else None
+        if check is not None:
+            self._begun.append((number, check))
 
     def keep(self, ticket: Ticket, ended_at: int, attempts: Iterable[Attempt] = ()) -> None:
         """Take in a write that answered well, if the map says what shows that it happened.
@@ -68,6 +75,8 @@ class DoneWrites:
         """
         for write in sorted(self._kept, key=lambda write: write.begun, reverse=True):
             if begun <= write.ended_at or not write.check.made_by(call):
+                continue
+            if any(other > write.begun and check[:2] == write.check[:2] for other, check in self._begun):
                 continue
             done = self._relations.done(write.call, result)
             if done is None:

@@ -42,7 +42,8 @@ class Ticket(NamedTuple):
 
     The newest incident stands last. What calls that run side by side are attempts on does not hang on which of them ends
     first. ``sequence`` counts from 1 in its conversation; 0 is a replay of a call that was taken in before, and teaches
-    nothing. ``at`` is when it began, in epoch seconds; ``order`` counts the calls begun in all conversations.
+    nothing. ``at`` is when it began, in epoch seconds; ``order`` counts the calls begun in all conversations, ``beside``
+    those of its conversation that had not ended when it began.
     """
 
     call: ToolCall
@@ -51,6 +52,7 @@ class Ticket(NamedTuple):
     seen: Mapping[str, Incident] = MappingProxyType({})
     at: float = 0.0
     order: int = 0
+    beside: int = 0
 
 
 @dataclass(slots=True)
@@ -68,7 +70,18 @@ class OpenIncident:
     repaired_at: int = 0
     failed_by: int = 0  # the number of the failed call that began last
     latest: int = 0  # when something was last done about it
+    before_that: int = 0  # and when before that
     until: int = 0  # the number of the call with which it has had its time
+
+    def renew(self, number: int, until: int) -> None:
+        """Note that something was done about it when ``number`` calls had begun; its time is until ``until`` at least."""
+        if number > self.latest:
+            self.before_that, self.latest = self.latest, number
+        self.until = max(self.until, until)
+
+    def latest_before(self, number: int) -> int:
+        """Return when something was last done about it before that many calls had begun."""
+        return self.latest if self.latest < number else self.before_that
 
 
 Answer = tuple[OpenIncident, Match]
@@ -136,7 +149,7 @@ def matched(
     if relations.knows(incident.tool) or call.effect is not incident.call.effect:
         return None
     # The order of calls alone speaks for nothing: an agent that gives up goes on, too.
-    if ticket.sequence != note.latest + 1 or not relations.related(
+    if ticket.sequence != note.latest_before(ticket.sequence) + 1 or not relations.related(
         incident.call, call, result if ok else None
     ):
         return None

@@ -5,14 +5,36 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from btm.learning.matching import OpenIncident
+from btm.learning.matching import OpenIncident, Ticket
 from btm.model import Attempt, Incident, IncidentState
 
 MAX_OPEN = 64
 """Incidents of one conversation that are open at once; beyond them the oldest is abandoned."""
 
-MOST_ANSWERED = 16
-"""Answered incidents that calls which began before are still held against, at most."""
+MOST_ENDED = 16
+"""Incidents that have ended and that calls which began before are still held against, at most."""
+
+
+_MOST_BESIDE = 64
+
+
+class UnderWay:
+    """The numbers of a conversation's calls that have begun and not ended. Those that never end are let go."""
+
+    def __init__(self) -> None:
+        self._numbers: set[int] = set()
+
+    def begin(self, number: int) -> int:
+        """Take in that a call begins; return beside how many others."""
+        if self._numbers:
+            self._numbers = {other for other in self._numbers if number - other <= _MOST_BESIDE}
+        beside = len(self._numbers)
+        self._numbers.add(number)
+        return beside
+
+    def end(self, number: int) -> None:
+        """Take in that a call has ended."""
+        self._numbers.discard(number)
 
 
 class OpenIncidents:
@@ -20,15 +42,20 @@ class OpenIncidents:
 
     def __init__(self) -> None:
         self.by_id: dict[str, OpenIncident] = {}
-        self._answered: dict[str, OpenIncident] = {}  # the latest, for calls that began before they were
+        self._ended: dict[str, OpenIncident] = {}  # the latest, for calls that began before they were
         self.left_for_room = 0
         """Incidents that were abandoned because too many were open."""
         self._below: dict[str, list[str]] = {}  # the incidents of substitutes that failed in place of each
 
     @property
     def known(self) -> Mapping[str, OpenIncident]:
-        """The open ones, and those that were resolved or escalated last: what ran beside that counts for them too."""
-        return {**self._answered, **self.by_id} if self._answered else self.by_id
+        """The open ones, and those that ended last: what ran beside that counts for them too."""
+        return {**self._ended, **self.by_id} if self._ended else self.by_id
+
+    def known_to(self, ticket: Ticket) -> dict[str, OpenIncident]:
+        """Return those that were open when a call began, the newest last, unless they ended long ago."""
+        known = self.known
+        return {name: known[name] for name in ticket.seen if name in known}
 
     def of_call(self, fingerprint: str, tool: str) -> OpenIncident | None:
         """Return the newest incident that the same call (tool and arguments) belongs to."""
@@ -50,13 +77,12 @@ class OpenIncidents:
         """Close an incident, and with it those of substitutes that had failed while standing in for it."""
         attempts = note.incident.attempts if attempts is None else attempts
         left = IncidentState.ABANDONED if state is IncidentState.RESOLVED else state
-        answered = state is not IncidentState.ABANDONED
-        closed = [self._take_out(note, state, at, attempts, answered)]
+        closed = [self._take_out(note, state, at, attempts)]
         for incident in closed:  # which grows: a chain of substitutes can be as long as a conversation
             for name in self._below.pop(incident.incident_id, ()):
                 child = self.by_id.get(name)
                 if child is not None:
-                    closed.append(self._take_out(child, left, at, child.incident.attempts, answered))
+                    closed.append(self._take_out(child, left, at, child.incident.attempts))
         return closed
 
     def close_all(self, state: IncidentState, at: float) -> list[Incident]:
@@ -86,12 +112,10 @@ class OpenIncidents:
         state: IncidentState,
         at: float,
         attempts: tuple[Attempt, ...],
-        answered: bool,
     ) -> Incident:
         del self.by_id[note.incident.incident_id]
         note.incident = replace(note.incident, state=state, closed_at=at, attempts=attempts)
-        if answered:
-            self._answered[note.incident.incident_id] = note
-            if len(self._answered) > MOST_ANSWERED:
-                del self._answered[next(iter(self._answered))]
+        self._ended[note.incident.incident_id] = note
+        if len(self._ended) > MOST_ENDED:
+            del self._ended[next(iter(self._ended))]
         return note.incident

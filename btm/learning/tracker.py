@@ -34,7 +34,7 @@ from btm.learning.done_writes import DoneWrites, undone_outcome
 from btm.learning.judging import NOT_YET, EmptyAnswers, as_an_answer, as_it_looks
 from btm.learning.learned import Ending, Learned, Undone, in_doubt, too_early
 from btm.learning.matching import Answer, Match, OpenIncident, Ticket, answered_by, as_it_stood, closest
-from btm.learning.open_incidents import OpenIncidents
+from btm.learning.open_incidents import OpenIncidents, UnderWay
 from btm.learning.relations import Relations
 from btm.model import (
     Action,
@@ -67,11 +67,13 @@ class ConversationTracker:
         self._empties = EmptyAnswers()
         self._done = DoneWrites(relations)
         self._sequence = 0
+        self._under_way = UnderWay()
+        self._overdue: list[Incident] = []  # abandoned when a call began, to be told when one ends
 
     @property
     def idle(self) -> bool:
         """Whether a read's success would teach nothing: no incident is open, no tool came back empty, no write is kept."""
-        return not self._open and not self._empties and not self._done
+        return not (self._open or self._empties or self._done or self._overdue)
 
     def keeps(self, call: ToolCall) -> bool:
         """Whether a call is a write that is remembered where it succeeds."""
@@ -90,7 +92,17 @@ class ConversationTracker:
     def begin(self, call: ToolCall, fingerprint: str, at: float = 0.0) -> Ticket:
         """Note that a call begins; give the ticket to :meth:`finish`. A ticket never finished teaches nothing."""
         self._sequence += 1
-        return Ticket(call, fingerprint, self._sequence, self._standing(), at)
+        self._overdue += self._incidents.expire(self._sequence, at)
+        self._done.begin(call, self._sequence)
+        beside = self._under_way.begin(self._sequence)
+        return Ticket(call, fingerprint, self._sequence, self._standing(), at, beside=beside)
+
+    def _let_in(self, ticket: Ticket, at: float) -> list[Incident]:
+        """Take in that a call has ended; return the incidents whose time was over when the latest call began."""
+        self._under_way.end(ticket.sequence)
+        closed = [replace(incident, closed_at=at) for incident in self._overdue]
+        self._overdue = []
+        return closed
 
     def _standing(self) -> dict[str, Incident]:
         """Return the open incidents as they stand, that of the call begun last at the end."""
@@ -131,11 +143,10 @@ class ConversationTracker:
         """Take in what came of a call that ended at ``at``; ``result`` is what it gave, if that is known."""
         if outcome.ok and self.idle and not ticket.seen and not self.keeps(ticket.call):
             return Learned(outcome)
-        known = self._incidents.known
-        beside = [known[name] for name in ticket.seen if name in known]
-        outcome = as_it_looks(ticket, outcome, result, beside, self._relations, self._empties)
+        closed = self._let_in(ticket, at)
+        known = self._incidents.known_to(ticket)
+        outcome = as_it_looks(ticket, outcome, result, known.values(), self._relations, self._empties)
         ending = Ending(ticket, outcome, at, latency_s, result)
-        closed = self._incidents.expire(ticket.sequence, at)
         if outcome.ok and self._relations.escalates(ticket.call.tool):
             return self._escalated(ending, closed)
         answered = answered_by(ticket, outcome.ok, known, self._relations, result)
@@ -199,7 +210,8 @@ class ConversationTracker:
 
     def end(self, at: float) -> tuple[Incident, ...]:
         """Close what is still open as abandoned: the conversation is over."""
-        return tuple(self._incidents.close_all(IncidentState.ABANDONED, at))
+        overdue, self._overdue = self._overdue, []
+        return (*overdue, *self._incidents.close_all(IncidentState.ABANDONED, at))
 
     # -- attempts -----------------------------------------------------------------------------------------------
 
@@ -340,9 +352,7 @@ class ConversationTracker:
     def _renew(self, note: OpenIncident, ticket: Ticket) -> None:
         """Give an incident its time from now on. What ran beside this call is answered in turn, and takes time too."""
         begun = self._sequence - ticket.sequence
-        answered = sum(1 for other in self._open.values() if other.latest >= ticket.sequence)
-        note.latest = self._sequence
-        note.until = max(note.until, self._sequence + PATIENCE + max(begun, answered))
+        note.renew(self._sequence, self._sequence + PATIENCE + begun + ticket.beside)
 
     def suspect(self, call: ToolCall, fingerprint: str, outcome: Outcome, at: float) -> Incident:
         """Open an incident for a call that had seemed to succeed: a cross-check or a person found it wrong."""
@@ -376,8 +386,8 @@ class ConversationTracker:
     def _escalated(self, ending: Ending, closed: list[Incident]) -> Learned:
         """Close every incident that was open before; the newest one is the attempt's, so that one call counts once."""
         attempts: tuple[Attempt, ...] = ()
-        known = self._incidents.known
-        notes = [known[name] for name in ending.ticket.seen if name in known]
+        known = self._incidents.known_to(ending.ticket)
+        notes = [*known.values()]
         if notes:
             attempts = (self._attempt(notes[-1], Match(Action.ESCALATE, ending.ticket.call.tool), ending),)
             newest = notes[-1]

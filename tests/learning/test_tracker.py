@@ -398,6 +398,29 @@ def test_of_two_attempts_side_by_side_the_slower_one_counts_too(talk: Talk, slow
     assert talk.tracker.open_incidents == ()
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+def test_which_of_two_guesses_ends_first_changes_nothing(reverse: bool) -> None:
+    talk = Talk()
+    talk("ask_a 1", "timeout")
+    begun = [talk.begin("ask_b 1"), talk.begin("ask_a 1")]
+    for ticket in reversed(begun) if reverse else begun:
+        talk.end(ticket)
+    assert sorted(talk.said) == [("ask_a", "retry", "", 1, True), ("ask_a", "switch", "ask_b", 1, True)]
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_an_incident_is_over_when_a_call_begins_and_not_when_one_beside_it_ends(reverse: bool) -> None:
+    talk = Talk()
+    talk("get_order 1", "timeout")
+    for _ in range(PATIENCE - 1):
+        talk("weather", "")
+    begun = [talk.begin("get_order 1"), talk.begin("get_order 1"), talk.begin("get_order 1")]
+    for ticket in reversed(begun) if reverse else begun:
+        talk.end(ticket)
+    assert len(talk.said) == 1, "the other two began after its time"
+    assert [(i.state, i.tool) for i in talk.closed] == [(IncidentState.ABANDONED, "get_order")]
+
+
 def test_a_repair_is_no_help_to_a_call_that_began_before_it_was_done(talk: Talk) -> None:
     talk("get_order 1", "auth_error")
     repair, retry = talk.begin("log_in"), talk.begin("get_order 1")

@@ -142,3 +142,23 @@ def test_where_the_map_says_always_advise_asks_for_the_look() -> None:
         'next: verify with get_order {"order_id":"O1"} whether cancel_order went through'
         in handled.context.text
     )
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_read_beside_another_such_write_shows_nothing_about_the_first(reverse: bool) -> None:
+    memory, opened = open_memory("observe"), []
+    memory.on(IncidentOpened, opened.append)
+
+    def begin(tool: str, number: str) -> Any:
+        return memory.begin(ToolCall(tool, {"order_id": "O1"}, memory.effect_of(tool), "c", number))
+
+    memory.finish(begin("cancel_order", "1"), result={"ok": True})
+    beside = [
+        (begin("cancel_order", "2"), {"ok": True}),
+        (begin("get_order", "3"), {"order_id": "O1", "status": "open"}),
+    ]
+    for ticket, result in reversed(beside) if reverse else beside:
+        memory.finish(ticket, result=result)
+    assert opened == []
+    memory.finish(begin("get_order", "4"), result={"order_id": "O1", "status": "open"})
+    assert [event.incident.tool for event in opened] == ["cancel_order"]
