@@ -480,7 +480,7 @@ def _cross_check(memory: ToolMemory, patch: pytest.MonkeyPatch) -> None:
 
 
 def _context(memory: ToolMemory, patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("btm.runtime.call_handler.render", raising(RuntimeError("template")))
+    patch.setattr("btm.planning.context.render", raising(RuntimeError("template")))
 
 
 def _facts(memory: ToolMemory, patch: pytest.MonkeyPatch) -> None:
