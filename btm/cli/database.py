@@ -12,6 +12,7 @@ from btm.errors import StoreError
 from btm.learning.posterior import BetaPosterior, Evidence, Priors, pooled
 from btm.learning.trend import Trend, trends
 from btm.model import EvidenceKey
+from btm.runtime.evidence import Credit
 from btm.store import schema
 from btm.store.sql import SqlStore
 
@@ -54,7 +55,7 @@ def _tables(path: Path) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class StoredEvidence:
-    """What a database holds, ready for reading as of one moment."""
+    """What a database holds, as a memory that opens it now believes it."""
 
     evidence: Evidence
     priors: Priors
@@ -62,14 +63,14 @@ class StoredEvidence:
 
     @classmethod
     def read(cls, where: str) -> StoredEvidence:
-        """Read a database; evidence is decayed to now."""
+        """Read a database: evidence is decayed to now, what a change made old is let go, priors are fitted."""
         store = open_existing(where)
         try:
             now = time.time()
             snapshot = store.load(now)
         finally:
             store.close()
-        return cls(Evidence(snapshot.evidence), snapshot.priors, snapshot.scale(now))
+        return cls(*Credit(snapshot, pooled).standing(now))
 
     def belief(self, key: EvidenceKey) -> BetaPosterior:
         """Return the posterior of one key."""

@@ -57,7 +57,8 @@ def show(
 ) -> None:
     """Show, per tool and error, which recovery works how often.
 
-    The chance is the posterior mean; the bar is its 95 % interval from 0 to 1; n is the evidence behind it. "better" or
+    The chance is the posterior mean, as a memory that opens the database believes it; the bar is its 95 % interval from 0
+    to 1; n is the evidence behind it, without what was seen before the chance changed. "better" or
     "worse" says that the later half of the attempts went clearly otherwise than the earlier half (at 95 %); only what
     a memory lived through has an order, not what was fitted from logs.
     """

@@ -35,11 +35,10 @@ class WeighedAttempt(NamedTuple):
     weight: float
 
 
-def may_show_change(success: bool, total: Counts) -> bool:
-    """Whether an attempt, the latest in a key's decayed counts, can show a change: it went otherwise than most did."""
+def may_show_change(total: Counts) -> bool:
+    """Whether a key's decayed counts are enough for a change to show: few attempts, or all alike, never do."""
     worked, failed = total
-    enough = worked + failed >= _FEWEST and min(worked, failed) >= _FEWEST_OF_EACH
-    return enough and (worked > failed) != success
+    return worked + failed >= _FEWEST and min(worked, failed) >= _FEWEST_OF_EACH
 
 
 def since_change(latest: Sequence[WeighedAttempt], total: Counts, known: Counts) -> int | None:

@@ -83,7 +83,7 @@ class Credit:
             self._recent.append((attempt.key, attempt.success, attempt.at))
             if len(self._recent) > _MAX_RECENT:
                 self._settled_at = max(self._settled_at, self._recent.popleft()[2])
-            self._let_go(attempt.key, attempt.success, attempt.at)
+            self._let_go(attempt.key, attempt.at)
 
     def take_back(self, attempts: Iterable[Attempt]) -> None:
         """Unlearn attempts."""
@@ -115,9 +115,7 @@ class Credit:
     def _look_back(self, recent: Sequence[Recent]) -> None:
         """Go through what earlier processes lived through, the oldest first, and let go what it shows to be past."""
         recent = [(key, success, min(at, self._latest_at)) for key, success, at in recent]
-        doubtful = {
-            key for key, _, _ in recent if any(may_show_change(ok, self._own(key)) for ok in (True, False))
-        }
+        doubtful = any(may_show_change(self._own(key)) for key in {key for key, _, _ in recent})
         whole = self._evidence
         if doubtful and self._believe is pooled:
             self._evidence = Evidence(whole.rows())
@@ -126,7 +124,7 @@ class Credit:
             for key, success, at in recent:
                 self._add(key, success, at, 1.0)
                 self._recent.append((key, success, at))
-                self._let_go(key, success, at)
+                self._let_go(key, at)
             self._evidence, found = whole, self._evidence
             for key in self._changed:
                 was, now = whole.counts(key), found.counts(key)
@@ -138,10 +136,10 @@ class Credit:
         scale = self._decay.scale(self._latest_at if at is None else at)
         return self._evidence.counts(key).times(scale)
 
-    def _let_go(self, key: EvidenceKey, success: bool, at: float) -> None:
-        """Let go what was seen of a key before its chance changed, if its latest attempt shows that it did."""
+    def _let_go(self, key: EvidenceKey, at: float) -> None:
+        """Let go what was seen of a key before its chance changed, if its latest attempts show that it did."""
         total = self._own(key, at)
-        if self._believe is not pooled or not may_show_change(success, total):
+        if self._believe is not pooled or not may_show_change(total):
             return
         scale = self._decay.scale(at)
         latest = [one for one in self._recent if one[0] == key]
@@ -173,17 +171,19 @@ class Credit:
 
     def belief(self, key: EvidenceKey, now: float) -> BetaPosterior:
         """Return the belief about one key."""
+        evidence, priors, scale = self.standing(now)
+        return self._believe(evidence, key, priors, scale)
+
+    def standing(self, now: float) -> tuple[Evidence, Priors, float]:
+        """Return what beliefs are made of: the evidence, the priors fitted to it, and the decay factor as of now."""
         if self._attempts >= self._refit_at:
             self._refit(now)
-        return self._believe(self._evidence, key, self._priors, self._scale(now))
+        return self._evidence, self._priors, self._scale(now)
 
     def beliefs(self, now: float) -> list[tuple[EvidenceKey, BetaPosterior]]:
         """Return every key that has evidence, with its belief."""
-        scale = self._scale(now)
-        return [
-            (key, self._believe(self._evidence, key, self._priors, scale))
-            for key, _, _ in self._evidence.rows()
-        ]
+        evidence, priors, scale = self.standing(now)
+        return [(key, self._believe(evidence, key, priors, scale)) for key, _, _ in evidence.rows()]
 
     def stood_in(self, tool: str, kind: ErrorKind, now: float) -> tuple[str, ...]:
         """Return the tools that answered after this failure before, more often than not, the most proven first."""

@@ -105,7 +105,12 @@ def test_a_change_is_none_where_its_pool_alone_would_foretell_worse() -> None:
     assert since_change(latest, total, Counts(1.0, 20.0)) is None
 
 
-def test_only_what_goes_otherwise_than_most_can_show_a_change() -> None:
-    assert may_show_change(False, Counts(13.0, 12.0))
-    assert not may_show_change(True, Counts(13.0, 12.0))
-    assert not may_show_change(False, Counts(30.0, 1.0))
+def test_few_attempts_or_all_alike_show_no_change() -> None:
+    assert may_show_change(Counts(13.0, 12.0))
+    assert not may_show_change(Counts(30.0, 1.0))
+    assert not may_show_change(Counts(5.0, 5.0))
+
+
+def test_a_short_past_that_went_the_other_way_is_let_go_too() -> None:
+    books = Stream([0.0] * 9 + [1.0] * 12, 400).books
+    assert books._changed == {KEY: 9.0}
