@@ -59,7 +59,7 @@ class ToolMemory(MemoryCore):
         hash_key: bytes | None = None,
         budget_tokens: int = DEFAULT_BUDGET,
         form: Format | str = Format.TAGGED,
-        detail: Detail | str = Detail.FULL,
+        detail: Detail | str = Detail.SHORT,
         beliefs: BeliefModel | str = BeliefModel.POOLED,
         settings: Settings | None = None,
         wait_up_to_s: float | None = None,
@@ -96,7 +96,7 @@ class ToolMemory(MemoryCore):
             generator given, two equal runs leave equal databases.
         budget_tokens, form, detail
             Most tokens of a recovery context; its form: ``"tagged"``, ``"markdown"`` or ``"json"``; how much it says:
-            ``"full"``, or ``"short"``, only what to do next and what must hold.
+            ``"short"``, what to do next and what must hold, or ``"full"``, also why, what comes then and what to avoid.
         beliefs
             ``"pooled"``, or one of the baselines ``"flat"`` and ``"none"`` (see :class:`~btm.model.BeliefModel`).
         settings

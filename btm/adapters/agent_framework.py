@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from btm.adapters.framework import FrameworkCalls, RunNames
-from btm.adapters.wording import result_text
 from btm.errors import MissingExtraError
 from btm.memory import ToolMemory
+from btm.planning.failure_text import result_text
 
 try:
     from agent_framework import Content, FunctionInvocationContext, FunctionMiddleware, FunctionTool

@@ -37,13 +37,12 @@ from btm.adapters.wording import (
     late_text,
     note,
     refusal_text,
-    result_text,
     unreadable_error,
 )
 from btm.memory import ToolMemory
 from btm.model import ToolCall
 from btm.planning.context import estimate_tokens
-from btm.planning.failure_text import error_text
+from btm.planning.failure_text import error_text, result_text
 from btm.runtime.drivers import Handled, Reply
 from btm.runtime.timeouts import Limits, Timeouts, in_own_thread
 from btm.support.call_ids import Turn

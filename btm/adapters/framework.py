@@ -18,10 +18,10 @@ import orjson
 from btm.adapters.notes import Notes
 from btm.adapters.outline import OutlinedMessage, answers, asks, last_answers, request
 from btm.adapters.sightings import NO_RESULT, Sightings
-from btm.adapters.wording import done_text, late_text, note, refusal_text, result_text
+from btm.adapters.wording import done_text, late_text, note, refusal_text
 from btm.memory import ToolMemory
 from btm.model import Effect, ToolCall
-from btm.planning.failure_text import error_text
+from btm.planning.failure_text import error_text, result_text
 from btm.runtime.drivers import AsyncInvoker, Handled, Invoker, Reply
 from btm.runtime.timeouts import Limits, Timeouts
 from btm.support.call_ids import NO_TURN, Turn

@@ -6,24 +6,31 @@ then with what to do now, see :func:`closing`. ``btm placement`` measures on any
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-import orjson
-
-from btm.classify.reading import attribute
 from btm.model import Action, ChoiceEnum
-from btm.planning.context import DEFAULT_BUDGET, call_text, estimate_tokens, instruction, quoted, within
+from btm.planning.context import (
+    ARGUMENTS_LIMIT,
+    DEFAULT_BUDGET,
+    call_text,
+    estimate_tokens,
+    in_a_word,
+    instruction,
+    quoted,
+    within,
+)
 from btm.planning.plan import RecoveryContext
 from btm.runtime.drivers import Handled
-from btm.support.untrusted import bounded_json, cut, harmless, text_of, tool_name
+from btm.support.untrusted import cut, harmless, tool_name
 
 MAX_CONTEXTS = 4
 """Recovery contexts in one note, at most: of more parallel failures the first are told."""
 
 _REQUEST_LIMIT = 240
 _SAY_LIMIT = 600
-_RESULT_LIMIT = 1_000_000
+_BRIEF = 80  # characters of a call's arguments where several failures share a note
+_LEFT = 20  # tokens that the line takes that names what is left
 
 _CALL = 'Make the call that stands after "next:" above now.'
 _CALLS = 'Make the calls that stand after "next:" above now, in this order.'
@@ -77,26 +84,56 @@ def note(
     if not told:
         return f"{extra}\n\n{closing((), request)}" if extra and request else extra
     end = closing(told, request)
-    kept = fitted(told, budget - estimate_tokens(end) - estimate_tokens(extra))
+    room = budget - estimate_tokens(end) - estimate_tokens(extra)
+    kept = fitted(told, room)
     parts = [context.text for context in kept]
     if len(told) > len(kept):
-        parts.append(f"{len(told) - len(kept)} more calls failed; see their results.")
+        spare = room - sum(context.tokens for context in kept)
+        parts.append(_also(told[len(kept) :], spare))
     return "\n\n".join([*parts, *([extra] if extra else []), closing(kept, request)])
 
 
 def fitted(contexts: Sequence[RecoveryContext], room: int) -> list[RecoveryContext]:
     """Return contexts that take ``room`` tokens together: the first ones whole, the others as short as need be.
 
-    One stays in any case; what a context says to do is never cut.
+    One stays in any case. What a context says to do is never cut, but where the others have no room for it, long
+    arguments are told in short.
     """
+    limit = ARGUMENTS_LIMIT
     kept = [within(context, 0) for context in contexts[:MAX_CONTEXTS]]
-    while len(kept) > 1 and sum(context.tokens for context in kept) > room:
+    if len(kept) > 1 and sum(context.tokens for context in kept) > room:
+        limit = _BRIEF
+        kept = [within(context, 0, limit) for context in contexts[:MAX_CONTEXTS]]
+    left = _room_for(contexts[len(kept) :], room)
+    while len(kept) > 1 and sum(context.tokens for context in kept) > room - left:
         del kept[-1]
-    spare = room - sum(context.tokens for context in kept)
+        left = _room_for(contexts[len(kept) :], room)
+    spare = room - left - sum(context.tokens for context in kept)
     for place, (short, whole) in enumerate(zip(kept, contexts, strict=False)):
-        kept[place] = within(whole, short.tokens + max(spare, 0))
+        kept[place] = within(whole, short.tokens + max(spare, 0), limit)
         spare -= kept[place].tokens - short.tokens
     return kept
+
+
+def _room_for(contexts: Sequence[RecoveryContext], room: int) -> int:
+    """Return the tokens to keep for the line that names these contexts: a third of the room at most."""
+    return min(estimate_tokens(_also(contexts, room)), max(room // 3, _LEFT)) if contexts else 0
+
+
+def _also(contexts: Sequence[RecoveryContext], room: int) -> str:
+    """Return a line that names further failed calls, each with what is to be done, as far as there is room."""
+    said = [in_a_word(context.plan) for context in contexts]
+    whole = len(said)
+    while True:
+        more = f"; {whole - len(said)} more, see their results" if len(said) < whole else ""
+        line = (
+            f"also failed: {'; '.join(said)}{more}"
+            if said
+            else f"{whole} more calls failed; see their results."
+        )
+        if not said or estimate_tokens(line) <= max(room, _LEFT):
+            return line
+        del said[-1]
 
 
 def _in_order(contexts: Iterable[RecoveryContext]) -> list[RecoveryContext]:
@@ -136,30 +173,6 @@ def closing(contexts: Sequence[RecoveryContext], request: str) -> str:
     if 0 < calls < len(contexts):
         last = f"{last} {_REST}"
     return f"The request is still: {asked}\n\n{last}" if asked else last
-
-
-def result_text(value: Any) -> str:
-    """Return a tool's result as text for a model: a text as it is, anything else as JSON."""
-    if isinstance(value, str):
-        return value
-    texts = _mcp_texts(value)
-    if texts is not None:
-        return "\n".join(texts)
-    try:
-        return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()
-    except (TypeError, ValueError, RecursionError):
-        if isinstance(value, Mapping | list | tuple | set | frozenset):
-            return bounded_json(value, _RESULT_LIMIT)
-        return text_of(value, _RESULT_LIMIT)
-
-
-def _mcp_texts(value: Any) -> list[str] | None:
-    """Return the texts of an MCP result's content, None for anything else, also where a block is no text."""
-    content = attribute(value, "content")
-    if not isinstance(content, list) or not content or isinstance(value, Mapping):
-        return None
-    texts = [attribute(block, "text") for block in content]
-    return texts if all(isinstance(text, str) for text in texts) else None
 
 
 def longer(content: Any, text: str) -> Any:

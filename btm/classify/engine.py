@@ -20,6 +20,7 @@ from btm.classify import (
     frameworks,
     guessing,
     hints,
+    login_pages,
     markup,
     plain,
     rules,
@@ -153,7 +154,7 @@ def _explicit(value: Any, call: ToolCall, now: float | None) -> tuple[Any, Findi
         return _explicit_text(value, call, now)
     value = tamed(value)
     if type(value) is dict:
-        return value, bodies.of_mapping(value, call, now)
+        return value, bodies.of_mapping(value, call, now) or login_pages.of_mapping(value, call)
     if isinstance(value, list | tuple):
         return _explicit_list(value, call, now)
     if type(value) in _BARE:
@@ -198,13 +199,13 @@ def _explicit_text(text: str, call: ToolCall, now: float | None) -> tuple[Any, F
                     return value, bodies.of_failed_value(bare.value, call, now)
                 if bare is not None and bare.value is not value and not isinstance(bare.value, Mapping):
                     return _explicit(bare.value, call, now)  # a wrapper that came as a text
-                return value, bodies.of_mapping(value, call, now)
+                return value, bodies.of_mapping(value, call, now) or login_pages.of_mapping(value, call)
             return _explicit_list(value, call, now)
         broken = markup.broken_json(text, call.tool)
         if broken is not None or len(text) > _JSON_LIMIT:
             return text, broken
     if first == "<" and not _is_object_repr(text):
-        return text, markup.of_markup(text, call.tool)
+        return text, login_pages.of_page(text, call) or markup.of_markup(text, call.tool)
     if first == "m" and text.startswith("meta=") and "content=[" in text[:60]:
         return text, _explicit_repr(text, call, now)
     noise = markup.of_noise(text, call.tool)

@@ -14,6 +14,8 @@ from btm.model import ErrorKind as K
 
 _WEB = form("markup", "web")
 _TEXT_TOOL = form("markup", "text_tool")
+PAGE = "markup:html"
+"""The rule for a page where data was due."""
 _NOISE_HEAD = 2_000
 _TITLE = re.compile(r"<(?:title|h1)[^>]{0,100}>\s*([^<]{1,200})", re.IGNORECASE)
 _XML_CODE = re.compile(r"<(?:code|errorcode|faultcode)>\s*([^<]{1,80})</", re.IGNORECASE)
@@ -51,7 +53,7 @@ def of_markup(text: str, tool: str) -> Finding | None:
             return of_status(int(status.group(1)), words)
         return words or Finding(K.UNKNOWN, "markup:error-page", "an error page", WEAK)
     if not _WEB.search(_subject(tool)):
-        return Finding(K.MALFORMED, "markup:html", "an HTML page where data was due", 0.8)
+        return Finding(K.MALFORMED, PAGE, "an HTML page where data was due", 0.8)
     return None
 
 

@@ -46,7 +46,7 @@ from btm.support.open_files import read_whole
 @click.option(
     "--format", "form", type=click.Choice([f.value for f in Format]), default="tagged", show_default=True
 )
-@click.option("--detail", type=click.Choice([d.value for d in Detail]), default="full", show_default=True)
+@click.option("--detail", type=click.Choice([d.value for d in Detail]), default="short", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document: text, plan, tokens.")
 def context(
     tool: str,

@@ -24,18 +24,22 @@ from btm.fallback.wishes import same_wish
 from btm.learning.relations import Emptiness
 from btm.model import Effect, ErrorKind, ToolCall
 from btm.support.effects import is_general
+from btm.support.process_state import kept
 
 if TYPE_CHECKING:
     import networkx as nx
 
 _log = logging.getLogger("btm")
 
+_MOST_SAID = 1_000
+_said: set[tuple[str, ...]] = kept(__name__, set(), most=_MOST_SAID)
+
 
 class FallbackMap:
     """An authored map in memory. Safe to share between threads: nothing about the map changes.
 
     Queries never raise for what a tool returned or a template did: what cannot be told is None or left missing, and
-    a warning on the logger ``btm`` says why, once.
+    a warning on the logger ``btm`` says why, once a process.
     """
 
     def __init__(self, model: MapFile, file: str = "<text>") -> None:
@@ -43,7 +47,6 @@ class FallbackMap:
         self.file = file
         self.tools: Mapping[str, ToolEntry] = MappingProxyType(model.tools)
         self._compiled: dict[str, Compiled] = {name: compile_tool(name, model) for name in model.tools}
-        self._said: set[tuple[str, str]] = set()
         self._taught: Mapping[str, tuple[ErrorRule, ...]] = {}
         self._escalations = tuple(n for n, entry in model.tools.items() if entry.role is ToolRole.ESCALATION)
 
@@ -339,10 +342,11 @@ class FallbackMap:
             return Answer(problem="the map's pick cannot read it")
 
     def _cannot(self, tool: str, what: str, problem: Exception) -> None:
-        """Say, once, that a part of the map cannot be evaluated: it would be said again for every call."""
-        if (tool, what) in self._said:
+        """Say that a part of the map cannot be evaluated: once a process, whatever memories have the map open."""
+        said = (self.file, self.domain, tool, what)
+        if said in _said or len(_said) >= _MOST_SAID:
             return
-        self._said.add((tool, what))
+        _said.add(said)
         try:
             reason = str(problem)[:300]
         except Exception:  # noqa: BLE001 - the exception came from a tool's own object

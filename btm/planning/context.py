@@ -25,8 +25,18 @@ from btm.support.untrusted import bounded_json, cut, harmless, redact, text_of, 
 DEFAULT_BUDGET = 300
 """Tokens that a context may take."""
 
-_ARGUMENTS_LIMIT = 600
+ARGUMENTS_LIMIT = 600
+"""Characters that the arguments of a call take in a context, at most."""
 _DETAIL_LIMIT = 160
+_SHORT_VALUE = 40  # characters
+_IN_A_WORD = {
+    Action.RETRY: "retry",
+    Action.REVISE: "revise",
+    Action.REPAIR: "repair with",
+    Action.SWITCH: "switch to",
+    Action.VERIFY: "verify with",
+    Action.ESCALATE: "escalate with",
+}
 _MUST = 1  # the rank of what a rule demands
 
 _STANDING_RULES = """\
@@ -48,7 +58,7 @@ class Format(ChoiceEnum):
 class Detail(ChoiceEnum):
     """How much a context says."""
 
-    SHORT = "short"  # what to do next, and what must hold
+    SHORT = "short"  # what to do next, what must hold, and what the user's own rules and cards say
     FULL = "full"  # also why, what comes then, what to avoid, what was tried, and the error's text
 
 
@@ -76,12 +86,14 @@ def render(
     detail: Detail = Detail.FULL,
     remarks: Sequence[tuple[str, str]] = (),
     mark: str = "",
+    arguments_limit: int = ARGUMENTS_LIMIT,
 ) -> RecoveryContext:
     """Write ``plan`` as text of at most ``budget`` (estimated) tokens; the first line always stays whole.
 
     ``remarks`` are further lines, as label and text, that always stay. ``mark`` is what the conversation's notes bear.
+    Arguments of more than ``arguments_limit`` characters are told in short: by name, or as those of the failed call.
     """
-    lines = [line for line in _lines(plan) if detail is Detail.FULL or line.rank <= _MUST]
+    lines = [line for line in _lines(plan, arguments_limit) if detail is Detail.FULL or line.rank <= _MUST]
     lines[1:1] = [Line(0, *remark) for remark in remarks]
     text = _layout(plan, lines, form, mark)
     for rank in sorted({line.rank for line in lines} - {0}, reverse=True):
@@ -92,7 +104,7 @@ def render(
     return RecoveryContext(text, estimate_tokens(text), plan, form, detail, tuple(remarks), mark)
 
 
-def within(context: RecoveryContext, budget: int) -> RecoveryContext:
+def within(context: RecoveryContext, budget: int, arguments_limit: int = ARGUMENTS_LIMIT) -> RecoveryContext:
     """Return a context as one of at most ``budget`` tokens; its first line and remarks always stay."""
     if context.tokens <= budget:
         return context
@@ -103,6 +115,7 @@ def within(context: RecoveryContext, budget: int) -> RecoveryContext:
         detail=Detail(context.detail),
         remarks=context.remarks,
         mark=context.mark,
+        arguments_limit=arguments_limit,
     )
 
 
@@ -139,16 +152,16 @@ def estimate_tokens(text: str) -> int:
 def arguments_text(arguments: Mapping[str, Any]) -> str:
     """Return arguments as JSON on one line, with ``<`` and ``>`` escaped; huge ones are cut and marked so."""
     if huge_texts.has_any(arguments):
-        return harmless(cut(bounded_json(arguments, _ARGUMENTS_LIMIT + 1), _ARGUMENTS_LIMIT))
+        return harmless(cut(bounded_json(arguments, ARGUMENTS_LIMIT + 1), ARGUMENTS_LIMIT))
     try:
         text = orjson.dumps(dict(arguments), default=_described, option=orjson.OPT_NON_STR_KEYS).decode()
     except Exception:  # noqa: BLE001 - cycles, huge numbers, or a mapping that raises when it is read
-        text = bounded_json(arguments, _ARGUMENTS_LIMIT)
-    return harmless(cut(text, _ARGUMENTS_LIMIT))
+        text = bounded_json(arguments, ARGUMENTS_LIMIT)
+    return harmless(cut(text, ARGUMENTS_LIMIT))
 
 
 def _described(value: object) -> str:
-    return text_of(value, _ARGUMENTS_LIMIT)
+    return text_of(value, ARGUMENTS_LIMIT)
 
 
 def quoted(text: str, limit: int = _DETAIL_LIMIT) -> str:
@@ -160,17 +173,28 @@ def quoted(text: str, limit: int = _DETAIL_LIMIT) -> str:
 # -- the lines -----------------------------------------------------------------------------------------------------
 
 
-def _lines(plan: RecoveryPlan) -> list[Line]:
+def _lines(plan: RecoveryPlan, arguments_limit: int) -> list[Line]:
     lines: list[Line] = []
     if plan.first is not None:
-        lines.append(Line(0, "next", instruction(plan.first, plan)))
+        lines.append(Line(0, "next", instruction(plan.first, plan, arguments_limit)))
+        if plan.outcome.silent and plan.outcome.reason:
+            # The answer looks good: without this the model cannot know what is wrong with it. It names fields of the
+            # result, which are the tool's words.
+            lines.append(Line(_MUST, "why", harmless(redact(plan.outcome.reason))))
         lines += [Line(2, "why", reason) for reason in _reasons(plan.first, plan)]
         if plan.skill:
-            lines.append(Line(3, "skill", plan.skill))
+            lines.append(Line(_MUST, "skill", plan.skill))
         lines += [Line(3, "then", instruction(step, plan) + _counted(step)) for step in plan.steps[1:4]]
     for verdict in plan.verdicts:
         if verdict.say:
-            rank = _MUST if verdict.require else 2 if verdict.level is Level.ENFORCE else 4
+            doubt = verdict.level is Level.ENFORCE and plan.outcome.ambiguous
+            rank = (
+                _MUST
+                if verdict.require or verdict.own or doubt
+                else 2
+                if verdict.level is Level.ENFORCE
+                else 4
+            )
             lines.append(Line(rank, _label(verdict.require, verdict.forbid), harmless(verdict.say)))
     if plan.tried:
         lines.append(Line(4, "tried", "; ".join(_tried(plan))))
@@ -191,11 +215,11 @@ def _label(require: Action | None, forbid: Iterable[Action]) -> str:
     return "avoid" if set(forbid) else "note"
 
 
-def instruction(step: Step, plan: RecoveryPlan) -> str:
+def instruction(step: Step, plan: RecoveryPlan, arguments_limit: int = ARGUMENTS_LIMIT) -> str:
     """Return a step as an instruction: ``retry get_order {"order_id": "O1"}``."""
     name = tool_name(step.tool)
     failed = tool_name(plan.call.tool if step.above is None else step.above.tool)
-    arguments = "" if step.arguments is None else " " + arguments_text(step.arguments)
+    arguments = _given(step, plan, arguments_limit)
     fill = f", and fill in {', '.join(tool_name(m) for m in step.missing)}" if step.missing else ""
     match step.action:
         case Action.RETRY:
@@ -220,6 +244,40 @@ def instruction(step: Step, plan: RecoveryPlan) -> str:
             return f"escalate with {name}: nothing else is left to try"
         case Action.ABANDON:
             return _the_end(failed, plan)
+
+
+def _given(step: Step, plan: RecoveryPlan, limit: int) -> str:
+    """Return a step's arguments as they stand behind its tool; those that are too long for a note in short."""
+    if step.arguments is None:
+        return ""
+    text = arguments_text(step.arguments)
+    if len(text) <= limit:
+        return f" {text}"
+    failed = plan.call if step.above is None else step.above.call
+    if step.arguments == failed.arguments:
+        return (
+            " with the same arguments"
+            if step.action is Action.RETRY
+            else " with the arguments of the failed call"
+        )
+    sent = {value for value in failed.arguments.values() if type(value) is str}
+    short: dict[str, Any] = {}
+    for name, value in step.arguments.items():
+        if len(text_of(value, _SHORT_VALUE + 1)) <= _SHORT_VALUE:
+            short[name] = value
+        elif type(value) is str and value in sent:
+            short[name] = f"[as in {tool_name(failed.tool)}]"
+    left = [tool_name(name) for name in step.arguments if name not in short]
+    return f" {arguments_text(short)}" + (f" and {', '.join(left)}" if left else "")
+
+
+def in_a_word(plan: RecoveryPlan) -> str:
+    """Return a failed call and its next step in a few words: ``get_rates: retry it``."""
+    failed, step = tool_name(plan.call.tool), plan.first
+    if step is None or step.action is Action.ABANDON:
+        return f"{failed}: {'go on with what it gave' if plan.outcome.silent else 'stop calling it'}"
+    whom = "it" if step.tool == plan.call.tool else tool_name(step.tool)
+    return f"{failed}: {_IN_A_WORD[step.action]} {whom}"
 
 
 def _another_call(name: str, plan: RecoveryPlan) -> str:
@@ -298,8 +356,7 @@ def _reasons(step: Step, plan: RecoveryPlan) -> list[str]:
     kind = (plan.outcome.kind if step.above is None else step.above.kind) or "this error"
     belief = step.belief
     if belief is None or step.action in (Action.ESCALATE, Action.ABANDON):
-        # A classifier's reason names fields of the result, which are the tool's words.
-        return [harmless(redact(plan.outcome.reason))] if plan.outcome.silent and plan.outcome.reason else []
+        return []
     if belief.n < 0.5:
         return []  # a chance that nothing was counted for is a guess, and no reason
     low, high = belief.interval()

@@ -22,13 +22,14 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What one policy says about a situation."""
+    """What one policy says about a situation. ``own`` marks a rule of the user's, which is said however short a note is."""
 
     policy: str
     say: str
     forbid: frozenset[Action] = frozenset()
     require: Action | None = None
     level: Level = Level.ADVISE
+    own: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -198,9 +198,13 @@ def _extended(shipped: Iterable[Rule], own: Iterable[Rule]) -> list[Rule]:
     return list(rules.values())
 
 
+def _is_shipped(name: str) -> bool:
+    return Path(name).name == name and not name.endswith((".yaml", ".yml"))
+
+
 def _beside(name: str, file: str) -> str | Path:
     """Return a path that a file names as seen from that file; a bare name is that of a shipped one."""
-    if Path(name).name == name and not name.endswith((".yaml", ".yml")):
+    if _is_shipped(name):
         return name
     path = Path(file).parent / name
     if path.resolve() == Path(file).resolve():
@@ -211,10 +215,11 @@ def _beside(name: str, file: str) -> str | Path:
 
 
 class Policies:
-    """An ordered set of rules."""
+    """An ordered set of rules. ``own`` names those that are the user's own, not shipped ones (None: all of them)."""
 
-    def __init__(self, rules: Iterable[Rule] = ()) -> None:
+    def __init__(self, rules: Iterable[Rule] = (), *, own: Iterable[str] | None = None) -> None:
         self.rules = tuple(rules)
+        self.own = frozenset(rule.id for rule in self.rules) if own is None else frozenset(own)
         self._compiled = [(r, compile_expression(r.when), compile_template(r.say)) for r in self.rules]
         self._together = _all_at_once(self.rules)
         self._broken: set[str] = set()
@@ -226,7 +231,8 @@ class Policies:
         Raises :class:`~btm.errors.PolicyError` with file, line and column when it is wrong.
         """
         path = authored("policies", str(name), PolicyError)
-        return cls.from_text(read_text(path, PolicyError), str(path))
+        found = cls.from_text(read_text(path, PolicyError), str(path))
+        return cls(found.rules, own=()) if _is_shipped(str(name)) else found
 
     @classmethod
     def from_text(cls, text: str, file: str = "<text>") -> Policies:
@@ -241,7 +247,8 @@ class Policies:
             found, problems = validate(node, _ExtendingFile, PolicyError)
             if found is None:
                 raise first_of(problems)
-            return cls(_extended(cls.load(_beside(found.extends, file)).rules, _unique(found.rules, file)))
+            base, mine = cls.load(_beside(found.extends, file)), _unique(found.rules, file)
+            return cls(_extended(base.rules, mine), own=base.own.union(rule.id for rule in mine))
         return cls(_unique(load_authored(text, file, _RuleList, PolicyError).root, file))
 
     def judge(self, situation: Situation) -> tuple[Verdict, ...]:
@@ -255,7 +262,10 @@ class Policies:
             if applies:
                 try:
                     text = " ".join(say.render(situation.spoken).split())
-                    verdicts.append(Verdict(rule.id, text, frozenset(rule.forbid), rule.require, rule.level))
+                    own = rule.id in self.own
+                    verdicts.append(
+                        Verdict(rule.id, text, frozenset(rule.forbid), rule.require, rule.level, own)
+                    )
                 except TemplateError as error:
                     self._warn(rule, error)
         return tuple(verdicts)

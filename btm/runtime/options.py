@@ -55,7 +55,7 @@ class MemoryOptions:
     rng: random.Random | None = None
     budget_tokens: int = DEFAULT_BUDGET
     form: Format = Format.TAGGED
-    detail: Detail = Detail.FULL
+    detail: Detail = Detail.SHORT
     durability: Durability = Durability.DEFAULT
     store_arguments: bool = False
     learn_shapes: bool = False

@@ -18,10 +18,11 @@ from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
 from btm.fallback import FallbackMap
 from btm.model import ChoiceEnum, Effect, ToolCall
-from btm.planning.failure_text import error_text
+from btm.planning.failure_text import error_text, result_text
 from btm.runtime.drivers import AsyncInvoker, Handled, Invoker
 from btm.runtime.timeouts import Limits, Timeouts, in_own_thread, log_late
 from btm.support.function_arguments import apply, binder, is_async, is_generator, is_unbound, name_of
+from btm.support.imitations import disarmed
 from btm.support.notes import note_on
 from btm.support.switch import is_active
 
@@ -221,6 +222,9 @@ class _Calls:
                 return f"{error_text(handled.error, handled.call.arguments)}\n\n{context.text}"
             if handled.refused:
                 return context.text
+            result = handled.result
+            if isinstance(result, str) or not handled.outcome.silent:
+                return f"{disarmed(result_text(result))}\n\n{context.text}"
         return _unwrap_with_note(handled)
 
     def _call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> ToolCall:

@@ -107,3 +107,43 @@ def test_what_the_model_gets_about_three_failures_of_a_turn_is_within_the_budget
     assert (after - before - plain) + system <= 300
     assert estimate_tokens(standing_rules("abc234")) <= 120
     assert "next: " in str(model.requests[1])
+
+
+def failed_with(tool_name: str, length: int, action: Action = Action.RETRY) -> RecoveryContext:
+    given = {"berth": "B4", "remark": "x" * length}
+    other = tool_name if action is Action.RETRY else f"other_{tool_name}"
+    plan = RecoveryPlan(
+        tool_name,
+        ToolCall(tool_name, given),
+        Outcome(ErrorKind.TIMEOUT),
+        (Step(action, other, arguments=given),),
+    )
+    return render(plan, mark="abc123")
+
+
+@pytest.mark.parametrize("count", [2, 3, 5])
+@pytest.mark.parametrize("length", [120, 300, 900])
+def test_each_failed_call_is_named_with_its_next_step_however_long_its_arguments_are(
+    count: int, length: int
+) -> None:
+    names = ["dock", "tow", "weigh", "clear", "fuel"][:count]
+    said = note([failed_with(name, length) for name in names], "please do all of it " * 20, budget=180)
+    assert estimate_tokens(said) <= 180
+    for name in names:
+        assert f"next: retry {name} " in said or f"{name}: retry it" in said
+
+
+def test_long_arguments_of_another_tool_are_told_as_those_of_the_failed_call() -> None:
+    said = note(
+        [failed_with("dock", 300, Action.SWITCH), failed_with("tow", 300)], "dock and tow", budget=150
+    )
+    assert "switch to other_dock with the arguments of the failed call" in said
+    alone = note([failed_with("dock", 300)], "dock", budget=180)
+    assert "x" * 300 in alone  # by itself it has the room
+
+
+def test_what_has_no_room_is_counted() -> None:
+    contexts = [failed_with(f"tool_{n}", 300) for n in range(40)]
+    said = note(contexts, "please do all of it " * 20, budget=180)
+    assert estimate_tokens(said) <= 185
+    assert "more, see their results" in said

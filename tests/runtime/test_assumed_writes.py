@@ -31,7 +31,7 @@ def note_of(memory: ToolMemory, function: object) -> str:
 
 
 def test_the_agent_is_asked_what_the_tool_does() -> None:
-    with ToolMemory.open(":memory:") as memory:
+    with ToolMemory.open(":memory:", detail="full") as memory:
         note = note_of(memory, berth_calendar)
     assert "next: call berth_calendar again if all it does is look something up" in note
     assert "Whether berth_calendar changes anything is not known here." in note

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 from core_kit import memory_of
 
@@ -47,3 +50,14 @@ def test_by_default_and_where_nothing_is_said_the_tools_own_exception_is_raised(
             memory_of(mode=mode).wrap(broken, on_failure=how)("a")
     with pytest.raises(ValueError, match="return"):
         memory_of().wrap(broken, on_failure="returns")
+
+
+def test_a_failure_that_came_as_a_result_is_told_too_and_doubtful_data_stay_what_they_are() -> None:
+    def find_case(number: str) -> dict[str, object]:
+        return (
+            {"error": "503 Service Unavailable"} if number == "c1" else {"number": number, "truncated": True}
+        )
+
+    wrapped: Callable[..., Any] = memory_of().wrap(find_case, on_failure="return")
+    assert wrapped("c1").startswith('{"error":"503 Service Unavailable"}\n\n<recovery')
+    assert wrapped("c2") == {"number": "c2", "truncated": True}

@@ -8,11 +8,11 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage, ToolMessage
 
-from btm.adapters.wording import longer, refusal_text, result_text
+from btm.adapters.wording import longer, refusal_text
 from btm.classify.frameworks import ToolResult, is_printed_failure
 from btm.classify.reading import attribute
 from btm.errors import RefusedCallError
-from btm.planning.failure_text import error_text
+from btm.planning.failure_text import error_text, result_text
 from btm.runtime.drivers import Handled
 from btm.support.imitations import disarmed
 from btm.support.notes import note_on

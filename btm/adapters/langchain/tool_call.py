@@ -10,10 +10,10 @@ from btm.adapters.langchain.exception_origin import PassedOn, RefusedByPerson
 from btm.adapters.langchain.results import Address, Exchange, answer, view
 from btm.adapters.langchain.run_context import enter, leave
 from btm.adapters.notes import Notes
-from btm.adapters.wording import done_text, late_text, result_text
+from btm.adapters.wording import done_text, late_text
 from btm.memory import ToolMemory
 from btm.model import Effect, ToolCall
-from btm.planning.failure_text import error_text
+from btm.planning.failure_text import error_text, result_text
 from btm.runtime.drivers import AsyncInvoker, Handled, Invoker, Reply
 from btm.runtime.timeouts import Limits, Timeouts
 from btm.support.call_ids import NO_TURN, Turn

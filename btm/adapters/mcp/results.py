@@ -11,8 +11,9 @@ from fastmcp.tools.base import ToolResult
 from mcp_types import TextContent
 
 from btm.adapters.sightings import Sightings
-from btm.adapters.wording import done_text, refusal_text, result_text
+from btm.adapters.wording import done_text, refusal_text
 from btm.fallback.values import plain
+from btm.planning.failure_text import result_text
 from btm.runtime.drivers import Handled
 from btm.support.imitations import disarmed
 

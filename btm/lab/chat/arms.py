@@ -9,7 +9,7 @@ from btm.adapters.wording import Placement
 from btm.lab import arms
 from btm.planning.context import Detail
 
-NONE, NEUTRAL, NEUTRAL_CALL, SHORT = "none", "neutral", "neutral_call", "user_reminder_short"
+NONE, NEUTRAL, NEUTRAL_CALL, FULL = "none", "neutral", "neutral_call", "user_reminder_full"
 
 ARMS: Mapping[str, str] = MappingProxyType(
     {
@@ -17,7 +17,7 @@ ARMS: Mapping[str, str] = MappingProxyType(
         NEUTRAL: "the control: a last user message that repeats the request and advises nothing",
         NEUTRAL_CALL: "a stronger control: the same, asking for a call in the last line as btm's context does",
         Placement.USER_REMINDER.value: "btm's context as an ephemeral last message in the user's role (the default)",
-        SHORT: "the same, cut to what to do next and what must hold",
+        FULL: "the same, with reasons, what comes then and what to avoid",
         Placement.TOOL_RESULT.value: "btm's context at the end of the failed call's own result",
         Placement.SYSTEM.value: "btm's context at the end of the system message",
     }
@@ -35,14 +35,14 @@ CONTROLS: Mapping[str, str] = MappingProxyType(
 
 def placement_of(arm: str) -> Placement | None:
     """Return where an arm places btm's context; None for the arms without btm."""
-    if arm == SHORT:
+    if arm == FULL:
         return Placement.USER_REMINDER
     return None if arm == NONE or arm in CONTROLS else Placement(arm)
 
 
 def detail_of(arm: str) -> Detail:
     """Return how much an arm's context says."""
-    return Detail.SHORT if arm == SHORT else Detail.FULL
+    return Detail.FULL if arm == FULL else Detail.SHORT
 
 
 def check_arms(names: tuple[str, ...]) -> tuple[str, ...]:

@@ -174,11 +174,11 @@ def test_every_arm_is_compared_with_the_control_and_placements_with_the_stronger
     assert {a for a, b in pairs if b == "neutral"} == set(ARMS) - {"neutral"}
     assert {a for a, b in pairs if b == "neutral_call"} == {
         "user_reminder",
-        "user_reminder_short",
+        "user_reminder_full",
         "tool_result",
         "system",
     }
-    assert {a for a, b in pairs if b == "user_reminder"} == {"tool_result", "user_reminder_short", "system"}
+    assert {a for a, b in pairs if b == "user_reminder"} == {"tool_result", "user_reminder_full", "system"}
     assert pairs["system", "neutral"].difference == 1
     assert pairs["system", "neutral"].p < 0.01
     assert pairs["tool_result", "neutral"].difference == 0
