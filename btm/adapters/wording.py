@@ -10,16 +10,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from btm.model import Action, ChoiceEnum
-from btm.planning.context import (
-    ARGUMENTS_LIMIT,
-    DEFAULT_BUDGET,
-    call_text,
-    estimate_tokens,
-    in_a_word,
-    instruction,
-    quoted,
-    within,
-)
+from btm.planning.context import DEFAULT_BUDGET, estimate_tokens, quoted, within
+from btm.planning.instructions import ARGUMENTS_LIMIT, call_text, in_a_word, instruction
 from btm.planning.plan import RecoveryContext
 from btm.runtime.drivers import Handled
 from btm.support.untrusted import cut, harmless, tool_name

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from btm.model import Action
-from btm.planning.context import arguments_text
+from btm.planning.instructions import arguments_text
 from btm.runtime.drivers import Handled, Move
 from btm.support.untrusted import cut
 

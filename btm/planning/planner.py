@@ -157,6 +157,7 @@ class Planner:
             tried=incident.attempts,
             general=options.general,
             assumed=options.assumed,
+            acting=self.acting,
             mapped=options.mapped,
             happened=incident.happened,
             skill=_told_skill(allowed, incident, options),

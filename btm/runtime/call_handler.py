@@ -23,7 +23,8 @@ from btm.events import ActionTaken, Hooks
 from btm.fallback import FallbackMap, Step
 from btm.learning.tracker import Learned
 from btm.model import SUCCESS, Action, Effect, ErrorKind, Incident, Mode, Outcome, ToolCall
-from btm.planning.context import ContextWriter, call_text
+from btm.planning.context import ContextWriter
+from btm.planning.instructions import call_text
 from btm.planning.options import options_for
 from btm.planning.plan import UNCHECKED, Level, RecoveryContext, RecoveryPlan
 from btm.planning.planner import Options, Planner

@@ -11,7 +11,7 @@ from typing import Any
 
 from btm.fallback import FallbackMap, Step
 from btm.model import Effect, Outcome, ToolCall
-from btm.planning.context import call_text, instruction
+from btm.planning.instructions import call_text, instruction
 from btm.planning.plan import RecoveryPlan
 from btm.runtime.breaker import Down
 from btm.runtime.cross_check import Check, SecondSources

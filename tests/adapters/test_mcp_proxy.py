@@ -79,14 +79,14 @@ async def test_a_failure_comes_back_as_it_was_with_the_context_as_one_more_block
 async def test_the_reason_that_a_server_keeps_to_itself_is_read_from_its_stderr(tmp_path: Path) -> None:
     async with session(proxied(tmp_path)) as client:
         instructions = client.session.initialize_result.instructions
-        own, context = texts(await client.call_tool("get_order", {"order_id": "o1"}))
+        own, log, context = texts(await client.call_tool("get_order", {"order_id": "o1"}))
     assert instructions.startswith("A shop.\n\nAfter a tool failure")
     assert own == "Error executing tool get_order"
     mark = instructions.split('id="')[1][:6]
     assert context.startswith(
         f'<recovery tool="get_order" error="auth_error" id="{mark}">\nnext: switch to list_orders'
     )
-    assert "401 Unauthorized" in context
+    assert log.startswith("[tool layer: the server's log says") and "401 Unauthorized" in log
 
 
 async def test_observe_mode_and_the_off_switch_change_nothing(url: str) -> None:
@@ -209,8 +209,8 @@ async def test_a_server_that_dies_in_a_call_gives_one_clear_error_and_is_started
         after = texts(await client.call_tool("process", {}))
     assert died.is_error
     assert "onnection closed" in texts(died)[0]
-    assert 'error="unavailable"' in texts(died)[1]
     assert "out of memory" in texts(died)[1]
+    assert 'error="unavailable"' in texts(died)[2]
     assert before != after
 
 

@@ -18,7 +18,7 @@ from btm.lab.jsonvalue import leaves
 from btm.lab.looking import Shown, anywhere, look
 from btm.lab.shop import ShopEnvironment, ShopSession
 from btm.model import Action, ErrorKind, Outcome, ToolCall
-from btm.planning.context import instruction
+from btm.planning.instructions import instruction
 from btm.planning.plan import RecoveryPlan
 
 SHOP = ShopEnvironment()

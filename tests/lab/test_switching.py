@@ -13,7 +13,7 @@ from btm.lab.agent import ToolResponse, run_agent
 from btm.lab.decisive import decisive_tools, done
 from btm.lab.environment import Environment, Task, load_environment
 from btm.model import Action, ErrorKind, Outcome, ToolCall
-from btm.planning.context import instruction
+from btm.planning.instructions import instruction
 from btm.planning.plan import RecoveryPlan
 from btm.runtime.known_values import Facts
 

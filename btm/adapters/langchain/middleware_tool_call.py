@@ -18,7 +18,7 @@ from btm.adapters.langchain.tool_call import KitCall
 from btm.adapters.langchain.transcript import messages_of, outline, turn_of
 from btm.adapters.outline import asked_since_request
 from btm.model import ToolCall
-from btm.planning.context import call_text
+from btm.planning.instructions import call_text
 from btm.runtime.drivers import Handled, is_control_flow
 from btm.support.call_ids import Turn
 from btm.support.failsafe import safely

@@ -92,7 +92,8 @@ class RecoveryMiddleware(Middleware):
                 raise found.error from None
             result: ToolResult = found.result
             return result
-        return answer(handled, attempt.sightings, tool.output_schema if tool is not None else None)
+        schema = tool.output_schema if tool is not None else None
+        return answer(handled, attempt.sightings, schema, logged=attempt.logged)
 
     async def on_list_tools(
         self,
@@ -176,6 +177,8 @@ class _Attempts:
         self._call_next = call_next
         self._arguments = arguments
         self._waits = 0
+        self.logged = ""
+        """What the server wrote to stderr about the latest run, where its own text says nothing."""
 
     async def invoke(self, name: str, arguments: Mapping[str, Any]) -> Any:
         """Run a tool of the server; return what the core is to see of its answer."""
@@ -202,16 +205,16 @@ class _Attempts:
             raise
         if isinstance(raw, InputRequiredToolResult) or not isinstance(raw, ToolResult):
             raise _Untouched(raw)  # a question to the user, or a task: the answer is still to come
-        said = await _from_stderr(_text_of(raw), watch) if raw.is_error else ""
-        shown = with_texts(raw, [said])
+        self.logged = await _from_stderr(_text_of(raw), watch) if raw.is_error else ""
+        shown = with_texts(raw, [self.logged])
         self.sightings.note(shown, raw)
         return shown
 
     async def _explain(self, error: Exception, watch: StderrWatch | None) -> None:
         """Raise a likeness of an exception with what the server wrote to stderr, where its own text says nothing."""
-        said = await _from_stderr(str(error), watch)
-        if said:
-            shown = RuntimeError(f"{error}: {said}")
+        self.logged = await _from_stderr(str(error), watch)
+        if self.logged:
+            shown = RuntimeError(f"{error}: {self.logged}")
             self.sightings.note(shown, error)
             raise shown from error
 

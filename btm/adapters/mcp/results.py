@@ -13,28 +13,32 @@ from mcp_types import TextContent
 from btm.adapters.sightings import Sightings
 from btm.adapters.wording import done_text, refusal_text
 from btm.fallback.values import plain
+from btm.planning.context import quoted
 from btm.planning.failure_text import result_text
 from btm.runtime.drivers import Handled
 from btm.support.imitations import disarmed
 
 
-def answer(handled: Handled, sightings: Sightings, schema: Mapping[str, Any] | None) -> ToolResult:
+def answer(
+    handled: Handled, sightings: Sightings, schema: Mapping[str, Any] | None, *, logged: str = ""
+) -> ToolResult:
     """Return the result of a handled call. ``schema`` is what the called tool promises of its structured content.
 
     A failure that raised becomes a result flagged as an error, so that the model reads it; without a context it is
-    raised again, as if btm were not there.
+    raised again, as if btm were not there. ``logged`` is a reason that the server kept to itself and wrote to its log.
     """
     context = handled.context.text if handled.context is not None else ""
     if handled.refused:
         return _failed([refusal_text(handled), context])
     raw = sightings.original(handled)
+    log = f"[tool layer: the server's log says {quoted(logged)}]" if logged else ""
     if handled.error is not None:
         error = raw if isinstance(raw, Exception) else handled.error
         if not context:
             raise error
-        return _failed([disarmed(_error_text(error, handled)), context])
+        return _failed([disarmed(_error_text(error, handled)), log, context])
     if isinstance(raw, ToolResult) and handled.served_by == handled.call.tool:
-        return with_texts(raw, [done_text(handled), context])
+        return with_texts(raw, [done_text(handled), log if context else "", context])
     return _substitute(handled, raw, schema, context)
 
 
