@@ -55,4 +55,5 @@ def test_the_demos_table_and_the_context_are_what_the_commands_print(tmp_path: P
     assert table in printed
     call = '{"order_id": "S1001", "amount": 12.5}'
     asked = ["context", "--tool", "issue_refund", "--error", "timeout", "--map", "shop", "--db", database]
+    asked += ["--detail", "full"]
     assert CliRunner().invoke(cli, [*asked, "--call", call]).output in README

@@ -40,9 +40,9 @@ class RecoveryPlan:
     giving up, where the map names no way to a human) stands there last, and only when nothing is left that can be done
     without something the agent would have to find. ``rejected`` are the steps that were weighed and left out:
     forbidden, or not worth their cost. ``general`` says that every call of the tool is another command, ``mapped`` that
-    the map knows it, ``assumed`` that it is a write only because nothing is known of it, ``acting`` that btm itself
-    made the attempts so far, ``happened`` what is known of a write that may have gone through. ``skill`` is what a card says about the first step; targets in
-    ``only_skills`` are known from cards alone, and only advised.
+    the map knows it, ``assumed`` that it is a write only because nothing is known of it, ``acting`` that btm itself made
+    the attempts so far, ``happened`` what is known of a write that may have gone through. ``skill`` is what a card says
+    about the first step; targets in ``only_skills`` are known from cards alone, and only advised.
     """
 
     incident_id: str

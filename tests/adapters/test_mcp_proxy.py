@@ -86,7 +86,8 @@ async def test_the_reason_that_a_server_keeps_to_itself_is_read_from_its_stderr(
     assert context.startswith(
         f'<recovery tool="get_order" error="auth_error" id="{mark}">\nnext: switch to list_orders'
     )
-    assert log.startswith("[tool layer: the server's log says") and "401 Unauthorized" in log
+    assert log.startswith("[tool layer: the server's log says")
+    assert "401 Unauthorized" in log
 
 
 async def test_observe_mode_and_the_off_switch_change_nothing(url: str) -> None:
@@ -296,4 +297,4 @@ async def test_a_fastmcp_client_reads_the_context_too(tmp_path: Path) -> None:
         result = await client.call_tool("get_order", {"order_id": "o1"}, raise_on_error=False)
         assert (await client.call_tool("add", {"a": 1, "b": 2})).structured_content == {"result": 3}
     assert result.is_error
-    assert "next: switch to list_orders" in result.content[1].text
+    assert "next: switch to list_orders" in result.content[-1].text
