@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from btm.errors import StoreError
-from btm.learning.posterior import BetaPosterior, Evidence, Priors, pooled
-from btm.learning.trend import Trend, trends
+from btm.learning.posterior import BetaPosterior, intervals, pooled
+from btm.learning.trend import FEWEST, Trend, trends
 from btm.model import EvidenceKey
 from btm.runtime.evidence import Credit
 from btm.store import schema
@@ -57,9 +57,8 @@ def _tables(path: Path) -> frozenset[str]:
 class StoredEvidence:
     """What a database holds, as a memory that opens it now believes it."""
 
-    evidence: Evidence
-    priors: Priors
-    scale: float
+    credit: Credit
+    now: float
 
     @classmethod
     def read(cls, where: str) -> StoredEvidence:
@@ -70,44 +69,50 @@ class StoredEvidence:
             snapshot = store.load(now)
         finally:
             store.close()
-        return cls(*Credit(snapshot, pooled).standing(now))
+        return cls(Credit(snapshot, pooled), now)
 
     def belief(self, key: EvidenceKey) -> BetaPosterior:
         """Return the posterior of one key."""
-        return pooled(self.evidence, key, self.priors, self.scale)
+        return self.credit.belief(key, self.now)
 
-    def beliefs(self) -> Sequence[tuple[EvidenceKey, BetaPosterior]]:
-        """Return every key that has evidence, strongest evidence first."""
-        found = [(key, self.belief(key)) for key, _, _ in self.evidence.rows()]
-        return sorted(found, key=lambda item: (-item[1].n, item[0]))
+    def counted(self) -> Sequence[tuple[EvidenceKey, float]]:
+        """Return every key that has evidence and how much, strongest first."""
+        return sorted(self.credit.counted(self.now), key=lambda item: (-item[1], item[0]))
 
 
 def trends_of(where: str, keys: Collection[EvidenceKey] | None = None) -> Mapping[EvidenceKey, Trend]:
     """Return the trends of keys (None: of all) in a database. Their attempts are read, and of no others."""
     store = open_existing(where)
     try:
-        return trends(store.halves(keys))
+        return trends(store.halves(keys, FEWEST))
     finally:
         store.close()
 
 
-def belief_row(key: EvidenceKey, belief: BetaPosterior, trend: Trend | None = None) -> dict[str, object]:
-    """Return a posterior in the form of ``btm show --json``."""
-    low, high = belief.interval()
-    return {
-        "tool": key.tool,
-        "kind": key.kind,
-        "action": key.action,
-        "target": key.target or None,
-        "ordinal": key.ordinal,
-        "alpha": belief.alpha,
-        "beta": belief.beta,
-        "mean": belief.mean,
-        "low": low,
-        "high": high,
-        "n": belief.n,
-        "trend": _trend_row(trend) if trend is not None else None,
-    }
+def belief_rows(
+    rows: Sequence[tuple[EvidenceKey, BetaPosterior]], found: Mapping[EvidenceKey, Trend]
+) -> list[dict[str, object]]:
+    """Return posteriors in the form of ``btm show --json``."""
+    made: list[dict[str, object]] = []
+    for (key, belief), (low, high) in zip(rows, intervals([belief for _, belief in rows]), strict=True):
+        trend = found.get(key)
+        made.append(
+            {
+                "tool": key.tool,
+                "kind": key.kind,
+                "action": key.action,
+                "target": key.target or None,
+                "ordinal": key.ordinal,
+                "alpha": belief.alpha,
+                "beta": belief.beta,
+                "mean": belief.mean,
+                "low": low,
+                "high": high,
+                "n": belief.n,
+                "trend": _trend_row(trend) if trend is not None else None,
+            }
+        )
+    return made
 
 
 def _trend_row(trend: Trend) -> dict[str, object]:

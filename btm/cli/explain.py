@@ -10,11 +10,11 @@ from rich.markup import escape
 from rich.padding import Padding
 
 from btm.cli.context import known_tool, step_document
-from btm.cli.database import StoredEvidence, open_existing
+from btm.cli.database import open_existing
 from btm.cli.options import JSON, POLICIES, database_option, kind_option, map_option
 from btm.cli.output import console, emit_json, paragraph, percent, table
 from btm.fallback import Step
-from btm.learning.posterior import Share, shares, weights
+from btm.learning.posterior import Share, weights
 from btm.memory import ToolMemory
 from btm.model import EvidenceKey, ToolCall
 from btm.planning.plan import RecoveryPlan
@@ -37,7 +37,6 @@ def explain(tool: str, error: str, database: str, map_name: str | None, policies
     starts from, what failures of its family and kind taught, or the substitute's record elsewhere, and what was seen
     here. Each line says what is believed with it, and its share of the final belief.
     """
-    learned = StoredEvidence.read(database)
     fallback_map = known_tool(map_name, tool)
     with ToolMemory(
         open_existing(database),
@@ -46,10 +45,10 @@ def explain(tool: str, error: str, database: str, map_name: str | None, policies
     ) as memory:
         call = ToolCall(tool, effect=memory.effect_of(tool), conversation="explain", call_id="1")
         plan = memory.context(tool, error, call).plan
-    if as_json:
-        emit_json(_document(plan, learned))
-    else:
-        _print(plan, learned)
+        if as_json:
+            emit_json(_document(plan, memory))
+        else:
+            _print(plan, memory)
 
 
 def _key(plan: RecoveryPlan, step: Step) -> EvidenceKey | None:
@@ -58,23 +57,23 @@ def _key(plan: RecoveryPlan, step: Step) -> EvidenceKey | None:
     return EvidenceKey(plan.call.tool, plan.outcome.kind, step.action, step.target, 1)
 
 
-def _shares(plan: RecoveryPlan, step: Step, learned: StoredEvidence) -> Sequence[Share]:
+def _shares(plan: RecoveryPlan, step: Step, memory: ToolMemory) -> Sequence[Share]:
     key = _key(plan, step)
-    return shares(learned.evidence, key, learned.priors, learned.scale) if key is not None else ()
+    return memory._ledger.shares(key) if key is not None else ()
 
 
-def _document(plan: RecoveryPlan, learned: StoredEvidence) -> dict[str, Any]:
+def _document(plan: RecoveryPlan, memory: ToolMemory) -> dict[str, Any]:
     return {
         "tool": plan.call.tool,
         "kind": plan.outcome.kind,
-        "steps": [_step_document(plan, step, learned) for step in plan.steps],
-        "rejected": [_step_document(plan, step, learned) for step in plan.rejected],
+        "steps": [_step_document(plan, step, memory) for step in plan.steps],
+        "rejected": [_step_document(plan, step, memory) for step in plan.rejected],
         "policies": [{"policy": v.policy, "say": v.say} for v in plan.verdicts],
     }
 
 
-def _step_document(plan: RecoveryPlan, step: Step, learned: StoredEvidence) -> dict[str, Any]:
-    found = _shares(plan, step, learned)
+def _step_document(plan: RecoveryPlan, step: Step, memory: ToolMemory) -> dict[str, Any]:
+    found = _shares(plan, step, memory)
     start, *parts = weights(found)
     levels = [
         {
@@ -92,20 +91,20 @@ def _step_document(plan: RecoveryPlan, step: Step, learned: StoredEvidence) -> d
     return {**step_document(step), "start": begun, "levels": levels}
 
 
-def _print(plan: RecoveryPlan, learned: StoredEvidence) -> None:
+def _print(plan: RecoveryPlan, memory: ToolMemory) -> None:
     out = console()
     paragraph(
         out, f"{plan.call.tool} failed as {plan.outcome.kind}. Steps in order of chance x value / cost:"
     )
     out.print()
     for number, step in enumerate(plan.steps, start=1):
-        _print_step(f"{number}. {_name(step)}", plan, step, learned)
+        _print_step(f"{number}. {_name(step)}", plan, step, memory)
     if plan.rejected:
         out.print("Weighed and left out:\n")
         for step in plan.rejected:
             forbidden = plan.forbidden.get(step.action)
             why = f"forbidden by {forbidden.policy}" if forbidden else "not worth its cost"
-            _print_step(f"-  {_name(step)}: {why}", plan, step, learned)
+            _print_step(f"-  {_name(step)}: {why}", plan, step, memory)
     for verdict in plan.verdicts:
         paragraph(out, f"policy {verdict.policy}: {verdict.say}", rest="  ")
 
@@ -114,7 +113,7 @@ def _name(step: Step) -> str:
     return f"{step.action} {step.tool if step.target else ''}".strip()
 
 
-def _print_step(head: str, plan: RecoveryPlan, step: Step, learned: StoredEvidence) -> None:
+def _print_step(head: str, plan: RecoveryPlan, step: Step, memory: ToolMemory) -> None:
     out = console()
     paragraph(out, head, rest=_INDENT, style="bold")
     if step.belief is None:
@@ -127,7 +126,7 @@ def _print_step(head: str, plan: RecoveryPlan, step: Step, learned: StoredEviden
     )
     columns = ("worked", "failed", "chance", "share")
     rows = table("", *columns, numeric=columns)
-    found = _shares(plan, step, learned)
+    found = _shares(plan, step, memory)
     start, *parts = weights(found)
     rows.add_row("to start with", "", "", f"{found[0].prior_mean:.2f}", percent(start))
     for share, part in zip(found, parts, strict=True):

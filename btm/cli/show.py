@@ -8,7 +8,7 @@ import click
 from rich.markup import escape
 
 from btm.cli.bars import ORDINALS, WIDTH, interval_bar
-from btm.cli.database import StoredEvidence, belief_row, trends_of
+from btm.cli.database import StoredEvidence, belief_rows, trends_of
 from btm.cli.health import show_health
 from btm.cli.options import JSON, Number, action_option, database_option, kind_option
 from btm.cli.output import console, emit_json, fail
@@ -18,6 +18,7 @@ from btm.learning.trend import Direction, Trend
 from btm.model import EvidenceKey
 
 Row = tuple[EvidenceKey, BetaPosterior]
+Counted = tuple[EvidenceKey, float]
 
 _BESIDE_THE_BAR = 34  # columns for margins, chance, interval and n
 _SHORTEST_BAR = 5
@@ -66,33 +67,33 @@ def show(
         show_health(database, tool, as_json=as_json)
         return
     learned = StoredEvidence.read(database)
-    everything = learned.beliefs()
+    everything = learned.counted()
     if tool is not None and everything:
         _check_tool(tool, everything, database)
-    rows = [
-        (key, belief)
-        for key, belief in everything
+    asked = [
+        key
+        for key, n in everything
         if (tool is None or key.tool == tool)
         and (error is None or key.kind == error)
         and (action is None or key.action == action)
-        and belief.n >= min_n
+        and n >= min_n
     ]
+    rows = [(key, learned.belief(key)) for key in (asked if as_json else asked[:limit])]
     if as_json:
-        found = trends_of(database, _asked(rows, everything))
-        emit_json([belief_row(key, belief, found.get(key)) for key, belief in rows])
+        emit_json(belief_rows(rows, trends_of(database, _one_by_one(asked, everything))))
     elif rows:
-        _print(rows, trends_of(database, [key for key, _ in rows[:limit]]), limit)
+        _print(rows, trends_of(database, [key for key, _ in rows]), len(asked) - len(rows))
     else:
         answer = "Nothing in {} answers this." if everything else "{} has learned nothing yet."
         console().print(answer.format(database), markup=False)
 
 
-def _asked(rows: Sequence[Row], everything: Sequence[Row]) -> list[EvidenceKey] | None:
+def _one_by_one(asked: list[EvidenceKey], everything: Sequence[Counted]) -> list[EvidenceKey] | None:
     """Return the keys to look up one by one, or None where it is quicker to read every attempt."""
-    return [key for key, _ in rows] if len(rows) < min(len(everything), _ONE_BY_ONE) else None
+    return asked if len(asked) < min(len(everything), _ONE_BY_ONE) else None
 
 
-def _check_tool(tool: str, everything: Sequence[Row], database: str) -> None:
+def _check_tool(tool: str, everything: Sequence[Counted], database: str) -> None:
     known = {key.tool for key, _ in everything}
     if tool not in known:
         near = nearest(tool, known)
@@ -100,14 +101,12 @@ def _check_tool(tool: str, everything: Sequence[Row], database: str) -> None:
         fail(f"nothing is known about a tool {tool!r} in {database}{hint}")
 
 
-def _print(rows: Sequence[Row], found: Mapping[EvidenceKey, Trend], limit: int) -> None:
+def _print(rows: Sequence[Row], found: Mapping[EvidenceKey, Trend], left: int) -> None:
     out = console()
-    width = max(len(_recovery(key)) for key, _ in rows[:limit])
+    width = max(len(_recovery(key)) for key, _ in rows)
     bar = max(_SHORTEST_BAR, min(WIDTH, out.width - width - _BESIDE_THE_BAR))
     previous = None
-    for key, belief in sorted(
-        rows[:limit], key=lambda row: (row[0].tool, row[0].kind, row[0].action, row[0][3:])
-    ):
+    for key, belief in sorted(rows, key=lambda row: (row[0].tool, row[0].kind, row[0].action, row[0][3:])):
         if (key.tool, key.kind) != previous:
             previous = (key.tool, key.kind)
             out.print(f"\n[bold]{escape(key.tool)}[/bold] after {key.kind}")
@@ -122,8 +121,8 @@ def _print(rows: Sequence[Row], found: Mapping[EvidenceKey, Trend], limit: int) 
             line, trend = "  ", trend.strip()
         if (line + trend).strip():
             out.print((line + trend).rstrip(), markup=False)
-    if len(rows) > limit:
-        out.print(f"\n{len(rows) - limit} more; --limit shows them, --tool and --error narrow the list.")
+    if left:
+        out.print(f"\n{left} more; --limit shows them, --tool and --error narrow the list.")
 
 
 def _trend(trend: Trend | None) -> str:

@@ -11,7 +11,7 @@ from btm.lab.agent import Call
 from btm.lab.desk import Desk
 from btm.lab.memory_arms import HASH_KEY, MemoryArm, dealt
 from btm.learning.posterior import BetaPosterior, Decay, Evidence, Priors, pooled
-from btm.learning.priors import refit_priors, tenth
+from btm.learning.priors import refit_priors
 from btm.model import Action, ErrorKind, EvidenceKey
 from btm.store import CallEvent, Event, EvidenceRow, Reported, Snapshot
 
@@ -63,7 +63,7 @@ class FrozenArm(MemoryArm):
         self._learned = learned
         # As a memory does when it opens; shuffled evidence is believed as strongly as the right one.
         evidence = Evidence(learned)
-        self._priors = refit_priors(evidence, Priors(), tenth(evidence), 1.0)
+        self._priors = refit_priors(evidence, Priors(), None, 1.0)
 
     def calls(self, desk: Desk) -> Call:
         """Return the tools with the memory as it was learned around them."""

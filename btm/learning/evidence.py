@@ -14,10 +14,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from btm.learning.levels import NOTHING, Counts, Level, levels
-from btm.model import EvidenceKey
+from btm.learning.levels import NOTHING, Counts, Level, pools_of
+from btm.model import Action, ErrorKind, EvidenceKey
 
 Strengths = tuple[float, float, float]
+
+_Here = tuple[str, Action, str, int]
 
 _STEPS = 64
 """Pools are kept for one decay factor, in so many steps a half-life: they change by a hundredth from one to the next."""
@@ -41,6 +43,7 @@ class _Pools:
 
     strengths: Strengths
     scale: float
+    told: dict[EvidenceKey, Counts] = field(default_factory=dict)
     middle: dict[Level, Counts] = field(default_factory=dict)
     top: dict[Level, Counts] = field(default_factory=dict)
 
@@ -52,11 +55,12 @@ class _Pools:
         """Return what one middle pool tells the level above it."""
         return _weighed(self.middle.get(middle, NOTHING), self.strengths[1])
 
-    def moved(self, key: EvidenceKey, before: Counts, after: Counts) -> None:
+    def moved(self, key: EvidenceKey, after: Counts) -> None:
         """Take in that a key's sums have changed."""
-        top, middle, *_ = levels(key)
+        top, middle = pools_of(key)
         above = self.within_top(middle)
-        old, new = self.weighed(before), self.weighed(after)
+        old, new = self.told.get(key, NOTHING), self.weighed(after)
+        self.told[key] = new
         pool = self.middle.get(middle, NOTHING)
         self.middle[middle] = _plus(pool, new.successes - old.successes, new.failures - old.failures)
         now = self.within_top(middle)
@@ -69,29 +73,27 @@ class Evidence:
 
     def __init__(self, rows: Iterable[tuple[EvidenceKey, float, float]] = ()) -> None:
         self._keys: dict[EvidenceKey, Counts] = {}
-        self._levels: dict[Level, Counts] = {}
-        self._beside: dict[Level, dict[EvidenceKey, None]] = {}
+        self._beside: dict[_Here, dict[EvidenceKey, None]] = {}
+        self._switches: dict[tuple[str, ErrorKind], dict[EvidenceKey, None]] = {}
         self._unit = 1.0  # what weights were multiplied by when their landmark was moved
         self._pools: _Pools | None = None
         for key, successes, failures in rows:
             self.add(key, successes, failures)
 
     def add(self, key: EvidenceKey, successes: float, failures: float) -> None:
-        """Add weight to a key and to every level it is pooled into; negative weight takes evidence back."""
+        """Add weight to a key; negative weight takes evidence back."""
         before = self._keys.get(key)
         after = self._keys[key] = _plus(before or NOTHING, successes, failures)
-        *above, here, _ = levels(key)
-        for level in above:
-            self._levels[level] = _plus(self._levels.get(level, NOTHING), successes, failures)
         if before is None:
-            self._beside.setdefault(here, {})[key] = None
+            self._beside.setdefault(_here(key), {})[key] = None
+            if key.action is Action.SWITCH:
+                self._switches.setdefault((key.tool, key.kind), {})[key] = None
         if self._pools is not None:
-            self._pools.moved(key, before or NOTHING, after)
+            self._pools.moved(key, after)
 
     def rescale(self, factor: float) -> None:
         """Multiply all weights, when their landmark is moved."""
         self._keys = {key: counts.times(factor) for key, counts in self._keys.items()}
-        self._levels = {level: counts.times(factor) for level, counts in self._levels.items()}
         self._unit *= factor
         self._pools = None
 
@@ -99,14 +101,18 @@ class Evidence:
         """Return the undecayed sums of one key."""
         return self._keys.get(key, NOTHING)
 
-    def level(self, level: Level) -> Counts:
-        """Return the undecayed plain sums of a pooling level above the keys."""
-        return self._levels.get(level, NOTHING)
-
     def rows(self) -> Iterator[tuple[EvidenceKey, float, float]]:
         """Iterate over every key with its sums."""
         for key, counts in self._keys.items():
             yield key, counts.successes, counts.failures
+
+    def switches(self, tool: str, kind: ErrorKind) -> Iterator[tuple[EvidenceKey, Counts]]:
+        """Iterate over what other tools did after a failure of this one, without a look at all the rest."""
+        for key in self._switches.get((tool, kind), ()):
+            yield key, self._keys[key]
+
+    def __contains__(self, key: EvidenceKey) -> bool:
+        return key in self._keys
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -118,24 +124,30 @@ class Evidence:
         pools = self._pooled(strengths, 1.0)
         return pools.middle.get(level) or pools.top.get(level, NOTHING)
 
+    def top(self, key: EvidenceKey, strengths: Strengths) -> Counts:
+        """Return the most general of what :meth:`around` returns, alone."""
+        pools = self._pooled(strengths, 1.0)
+        top_level, middle_level = pools_of(key)
+        return _minus(pools.top.get(top_level, NOTHING), pools.within_top(middle_level))
+
     def around(self, key: EvidenceKey, strengths: Strengths, scale: float = 1.0) -> Around:
         """Return what a key believes under these strengths; ``scale`` is the decay factor at the time of reading."""
         pools = self._pooled(strengths, scale)
-        top_level, middle_level, here, _ = levels(key)
+        top_level, middle_level = pools_of(key)
         own = self.counts(key)
-        mine = pools.weighed(own)
+        mine = pools.told.get(key, NOTHING)
         top = _minus(pools.top.get(top_level, NOTHING), pools.within_top(middle_level))
         middle = _minus(pools.middle.get(middle_level, NOTHING), mine)
         beside: list[tuple[Counts, Counts]] = []
-        for other in self._beside.get(here, ()):
+        for other in self._beside.get(_here(key), ()):
             if other == key:
                 continue
-            theirs = pools.weighed(self.counts(other))
+            theirs = pools.told[other]
             if key.target:  # of the same pool, where it would count twice
                 middle = _minus(middle, theirs)
                 beside.append((theirs, middle))
             else:
-                pool = pools.middle.get(levels(other)[1], NOTHING)
+                pool = pools.middle.get(pools_of(other)[1], NOTHING)
                 beside.append((theirs, _minus(pool, theirs)))
         if key.target:
             beside = [(theirs, middle) for theirs, _ in beside]
@@ -147,20 +159,34 @@ class Evidence:
         scale = math.exp2(step / _STEPS) / self._unit
         if self._pools is None or (self._pools.strengths, self._pools.scale) != (strengths, scale):
             self._pools = pools = _Pools(strengths, scale)
+            tops: dict[Level, Level] = {}
+            told_to: dict[Level, list[Counts]] = {}
             for key, counts in self._keys.items():
-                middle = levels(key)[1]
-                told = pools.weighed(counts)
-                pools.middle[middle] = _plus(pools.middle.get(middle, NOTHING), told.successes, told.failures)
-            for middle, top in {levels(key)[1]: levels(key)[0] for key in self._keys}.items():
+                top, middle = pools_of(key)
+                tops[middle] = top
+                pools.told[key] = told = pools.weighed(counts)
+                told_to.setdefault(middle, []).append(told)
+            pools.middle = {middle: _sum(parts) for middle, parts in told_to.items()}
+            for middle, top in tops.items():
                 told = pools.within_top(middle)
                 pools.top[top] = _plus(pools.top.get(top, NOTHING), told.successes, told.failures)
         return self._pools
+
+
+def _here(key: EvidenceKey) -> _Here:
+    """Return what a tool's keys share that differ in the error alone."""
+    return key.tool, key.action, key.target, key.ordinal
 
 
 def _weighed(counts: Counts, strength: float) -> Counts:
     """Return what a group of tries tells about the mean of its pool, in tries."""
     total = counts.total
     return counts.times((strength + 1.0) / (strength + total)) if total > 1.0 else counts
+
+
+def _sum(parts: Iterable[Counts]) -> Counts:
+    worked, failed = zip(*parts, strict=True)
+    return Counts(sum(worked), sum(failed))
 
 
 # Sums of floats can leave -1e-17 where zero is meant, and what is taken back may have been learned elsewhere.

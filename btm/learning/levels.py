@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
-from btm.model import MAX_ORDINAL, Action, EvidenceKey, Family
+from btm.model import MAX_ORDINAL, Action, ErrorKind, EvidenceKey, Family
 
 Level = tuple[str, ...]
 """A pooling level's name: ``("family", "transient", "retry", "1")`` and so on, general to special."""
@@ -44,14 +44,20 @@ def levels(key: EvidenceKey) -> tuple[Level, ...]:
     ordinal = str(key.ordinal)
     here: Level = ("tool", key.tool, key.action, key.target, ordinal)
     own: Level = ("key", key.tool, key.kind, key.action, key.target, ordinal)
-    if key.target:
-        return ("action", key.action, ordinal), ("target", key.action, key.target, ordinal), here, own
-    return (
-        ("family", key.kind.family, key.action, ordinal),
-        ("kind", key.kind, key.action, ordinal),
-        here,
-        own,
-    )
+    return (*pools_of(key), here, own)
+
+
+def pools_of(key: EvidenceKey) -> tuple[Level, Level]:
+    """Return the two levels that a key shares with other tools' keys, the first of :func:`levels`."""
+    return _pools(None if key.target else key.kind, key.action, key.target, key.ordinal)
+
+
+@lru_cache(maxsize=4_096)
+def _pools(kind: ErrorKind | None, action: Action, target: str, ordinal: int) -> tuple[Level, Level]:
+    number = str(ordinal)
+    if kind is None:
+        return ("action", action, number), ("target", action, target, number)
+    return ("family", kind.family, action, number), ("kind", kind, action, number)
 
 
 # What the shipped beliefs start from, by family and action, for the first, second and later tries. They are weak

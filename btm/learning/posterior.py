@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
 from scipy.special import betaincinv
 
 from btm.learning.evidence import Around, Evidence
@@ -34,6 +35,7 @@ __all__ = [
     "Priors",
     "Share",
     "flat",
+    "intervals",
     "levels",
     "pooled",
     "shares",
@@ -77,6 +79,14 @@ class BetaPosterior:
         return self.interval()[1]
 
 
+def intervals(beliefs: Sequence[BetaPosterior], mass: float = 0.95) -> list[tuple[float, float]]:
+    """Return what :meth:`BetaPosterior.interval` does for each of many: at once, which takes a tenth of the time."""
+    alpha, beta = (np.array(part) for part in ([b.alpha for b in beliefs], [b.beta for b in beliefs]))
+    tail = (1.0 - mass) / 2.0
+    ends = (betaincinv(alpha, beta, part).tolist() for part in (tail, 1.0 - tail))
+    return list(zip(*ends, strict=True))
+
+
 _FARTHEST = 500.0  # half-lives from the landmark; weights are moved to a new one long before
 
 
@@ -116,26 +126,39 @@ class Share(NamedTuple):
 
 def shares(evidence: Evidence, key: EvidenceKey, priors: Priors, scale: float = 1.0) -> tuple[Share, ...]:
     """Return level by level how the belief about ``key`` comes about, most general level first."""
-    top, middle, here, own = levels(key)
-    around = evidence.around(key, priors.strengths, scale)
-    first = _Belief.of(priors.top_mean(key), priors.strengths[0]).after(around.top)
-    second = first.passed_on(priors.strengths[1])
-    third = second.after(around.middle)
-    beside = _beside(around, first, third.mean, priors)
-    across = third.mean if beside.total <= 0.0 else _within(_mean(priors.across, third.mean, beside))
-    last = third.passed_on(priors.strengths[2]).size
-    return (
-        Share(top, around.top, priors.top_mean(key), priors.strengths[0], first.mean),
-        Share(middle, around.middle, first.mean, second.size, third.mean),
-        Share(here, beside, third.mean, priors.across, across),
-        Share(
-            level=own,
-            counts=around.own,
-            prior_mean=across,
-            strength=last,
-            mean=_mean(last, across, around.own),
-        ),
-    )
+    chain = _Chain.of(evidence, key, priors, scale)
+    around, third, across = chain.around, chain.third.mean, chain.across
+    counts = (around.top, around.middle, chain.beside, around.own)
+    told = (priors.top_mean(key), chain.first.mean, third, across)
+    strengths = (priors.strengths[0], chain.second_size, priors.across, chain.strength)
+    means = (chain.first.mean, third, across, _mean(chain.strength, across, around.own))
+    return tuple(map(Share, levels(key), counts, told, strengths, means))
+
+
+class _Chain(NamedTuple):
+    """How a belief comes about: what each level believes once it has heard the one above it and its own counts."""
+
+    around: Around
+    first: _Belief
+    second_size: float
+    third: _Belief
+    beside: Counts
+    across: float
+    strength: float
+
+    @classmethod
+    def of(cls, evidence: Evidence, key: EvidenceKey, priors: Priors, scale: float) -> _Chain:
+        around = evidence.around(key, priors.strengths, scale)
+        first = _Belief.of(priors.top_mean(key), priors.strengths[0]).after(around.top)
+        second = first.passed_on(priors.strengths[1])
+        third = second.after(around.middle)
+        beside, across = NOTHING, third.mean
+        if around.beside:
+            beside = _beside(around, second.size, first.mean, third.mean)
+            across = _within(_mean(priors.across, across, beside))
+        return cls(
+            around, first, second.size, third, beside, across, third.passed_on(priors.strengths[2]).size
+        )
 
 
 def weights(found: Sequence[Share]) -> tuple[float, ...]:
@@ -188,15 +211,15 @@ def _mean(strength: float, mean: float, counts: Counts) -> float:
     return (strength * mean + counts.successes) / (strength + counts.total)
 
 
-def _beside(around: Around, top: _Belief, mean: float, priors: Priors) -> Counts:
+def _beside(around: Around, size: float, above: float, mean: float) -> Counts:
     """Return a tool's record after other errors, as if those were as easy to get over as this one is.
 
-    A success where most succeed says less, a failure more: each is weighed by the odds of its own pool against those here.
+    A success where most succeed says less, a failure more: each is weighed by the odds of its own pool, which believes the
+    mean ``above`` it with so many pseudo-counts, against those here.
     """
     worked = failed = 0.0
-    size = top.passed_on(priors.strengths[1]).size
     for counts, pool in around.beside:
-        expected = _within(_mean(size, top.mean, pool))
+        expected = _within(_mean(size, above, pool))
         worked += counts.successes * min(mean / expected, _MOST_RATIO)
         failed += counts.failures * min((1.0 - mean) / (1.0 - expected), _MOST_RATIO)
     return Counts(worked, failed)
@@ -204,14 +227,8 @@ def _beside(around: Around, top: _Belief, mean: float, priors: Priors) -> Counts
 
 def pooled(evidence: Evidence, key: EvidenceKey, priors: Priors, scale: float = 1.0) -> BetaPosterior:
     """Return the belief about ``key``; ``scale`` is the decay factor at the time of reading."""
-    around = evidence.around(key, priors.strengths, scale)
-    top = _Belief.of(priors.top_mean(key), priors.strengths[0]).after(around.top)
-    middle = top.passed_on(priors.strengths[1]).after(around.middle)
-    mean = middle.mean
-    if around.beside:
-        beside = _beside(around, top, mean, priors)
-        mean = _within(_mean(priors.across, mean, beside))
-    strength, own = middle.passed_on(priors.strengths[2]).size, around.own
+    chain = _Chain.of(evidence, key, priors, scale)
+    own, mean, strength = chain.around.own, chain.across, chain.strength
     return BetaPosterior(
         strength * mean + own.successes,
         strength * (1.0 - mean) + own.failures,

@@ -15,9 +15,10 @@ counts are left out there too. Counted twice, in the mean and on top of it, they
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,9 @@ _LOG_ODDS_SD = 0.5
 _LARGEST_SHIFT = 3.0
 _ROUNDS = 3
 
+MOST_KEYS = 1_000
+"""Keys that priors are fitted to."""
+
 
 class _LevelCounts(NamedTuple):
     """Counts of levels, each with the mean that its parent tells it."""
@@ -59,6 +63,7 @@ def log_likelihood(
 def fit_priors(evidence: Evidence, shipped: Priors | None = None) -> Priors:
     """Return priors under which ``evidence`` is likeliest; ``shipped`` is where the search starts and leans to."""
     shipped = shipped or Priors()
+    evidence = some(evidence)
     keys = [key for key, successes, failures in evidence.rows() if successes + failures > 0]
     if not keys:
         return shipped
@@ -77,22 +82,45 @@ def fit_priors(evidence: Evidence, shipped: Priors | None = None) -> Priors:
     return priors
 
 
-def refit_priors(evidence: Evidence, priors: Priors, held_out: Iterable[EvidenceRow], scale: float) -> Priors:
+def refit_priors(
+    evidence: Evidence, priors: Priors, held_out: Collection[EvidenceRow] | None, scale: float
+) -> Priors:
     """Return priors fitted to all evidence but ``held_out``, if they foretell that no worse than ``priors``; else those.
 
-    ``scale`` is the decay factor as of now. ``held_out`` are keys with sums, on the evidence's own scale.
+    ``scale`` is the decay factor as of now. ``held_out`` are keys with sums, on the evidence's own scale; None: a tenth of
+    every key's.
     """
-    rest = Evidence((key, scale * worked, scale * failed) for key, worked, failed in evidence.rows())
-    tests = [(key, scale * worked, scale * failed) for key, worked, failed in held_out]
+    part = some(evidence, {key.tool for key, _, _ in held_out or ()})
+    if held_out is None:
+        held_out = [(key, 0.1 * worked, 0.1 * failed) for key, worked, failed in part.rows()]
+    rest = Evidence((key, scale * worked, scale * failed) for key, worked, failed in part.rows())
+    tests = [(key, scale * worked, scale * failed) for key, worked, failed in held_out if key in part]
     for key, worked, failed in tests:
         rest.add(key, -worked, -failed)
     fitted = fit_priors(rest)
     return fitted if _loss(rest, fitted, tests) <= _loss(rest, priors, tests) else priors
 
 
-def tenth(evidence: Evidence) -> list[EvidenceRow]:
-    """Return a tenth of every key's sums."""
-    return [(key, 0.1 * worked, 0.1 * failed) for key, worked, failed in evidence.rows()]
+def some(evidence: Evidence, first: Collection[str] = ()) -> Evidence:
+    """Return evidence, or all that it says of some tools where it has too many keys: the same ones each time.
+
+    A few thousand keys tell how strongly pools are to be believed as well as more do, and a caller may be waiting.
+    ``first`` are tools that are taken before others.
+    """
+    if len(evidence) <= MOST_KEYS:
+        return evidence
+    of_tool: dict[str, list[EvidenceRow]] = {}
+    for row in evidence.rows():
+        of_tool.setdefault(row[0].tool, []).append(row)
+    order = sorted(
+        of_tool, key=lambda tool: (tool not in first, crc32(tool.encode("utf-8", "replace")), tool)
+    )
+    taken: list[EvidenceRow] = []
+    for tool in order:
+        if len(taken) >= MOST_KEYS:
+            break
+        taken += of_tool[tool][: MOST_KEYS - len(taken)]
+    return Evidence(taken)
 
 
 def _loss(evidence: Evidence, priors: Priors, tests: Sequence[EvidenceRow]) -> float:
@@ -148,7 +176,7 @@ def _keys(evidence: Evidence, keys: Sequence[EvidenceKey], priors: Priors) -> _L
 
 
 def _mean_above_middle(evidence: Evidence, key: EvidenceKey, priors: Priors) -> float:
-    top = evidence.around(key, priors.strengths).top
+    top = evidence.top(key, priors.strengths)
     strength = priors.strengths[0]
     return (strength * priors.top_mean(key) + top.successes) / (strength + top.total)
 

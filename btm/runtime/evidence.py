@@ -8,8 +8,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
 from btm.learning.changepoint import WeighedAttempt, may_show_change, since_change
-from btm.learning.posterior import BetaPosterior, Counts, Decay, Evidence, Priors, pooled
-from btm.model import Action, Attempt, ErrorKind, EvidenceKey
+from btm.learning.posterior import BetaPosterior, Counts, Decay, Evidence, Priors, Share, pooled, shares
+from btm.model import Attempt, ErrorKind, EvidenceKey
 from btm.store import SKEW_S, Snapshot
 from btm.support.forks import no_fork
 
@@ -65,7 +65,8 @@ class Credit:
     def _first_refit(self) -> float:
         """Return after how many attempts priors are fitted first: at once, if there is evidence that none were fitted to."""
         known = sum(worked + failed for _, worked, failed in self._evidence.rows())
-        known *= self._decay.scale(self._latest_at)
+        # What was fitted or merged has sums alone, and no latest attempt.
+        known *= self._decay.scale(max(self._latest_at, self._decay.landmark))
         if self._priors == Priors():
             return 0.0 if known >= FIRST_FIT else FIRST_FIT - known
         return max(known, float(FIRST_FIT))
@@ -185,32 +186,38 @@ class Credit:
         evidence, priors, scale = self.standing(now)
         return [(key, self._believe(evidence, key, priors, scale)) for key, _, _ in evidence.rows()]
 
+    def shares(self, key: EvidenceKey, now: float) -> tuple[Share, ...]:
+        """Return level by level how the belief about a key comes about, as :func:`btm.learning.posterior.shares` does."""
+        evidence, priors, scale = self.standing(now)
+        return shares(evidence, key, priors, scale)
+
+    def counted(self, now: float) -> list[tuple[EvidenceKey, float]]:
+        """Return every key that has evidence, and how much as of now."""
+        scale = self._scale(now)
+        return [(key, scale * (worked + failed)) for key, worked, failed in self._evidence.rows()]
+
     def stood_in(self, tool: str, kind: ErrorKind, now: float) -> tuple[str, ...]:
         """Return the tools that answered after this failure before, more often than not, the most proven first."""
         scale = self._scale(now)
         found = [
-            (successes * scale, key.target)
-            for key, successes, failures in self._evidence.rows()
-            if key.tool == tool and key.kind is kind and key.action is Action.SWITCH and key.ordinal == 1
-            if successes * scale >= PROVEN and successes > failures and " > " not in key.target
+            (counts.successes * scale, key.target)
+            for key, counts in self._evidence.switches(tool, kind)
+            if key.ordinal == 1 and " > " not in key.target
+            if counts.successes * scale >= PROVEN and counts.successes > counts.failures
         ]
         return tuple(target for _, target in sorted(found, reverse=True)[:MOST_HINTS])
 
     def _refit(self, now: float) -> None:
         """Fit how strongly pools are believed to the evidence as of now, unless that foretells the last tenth worse."""
         with no_fork():  # a child would wait for ever for a module that another thread was loading
-            from btm.learning.priors import (  # noqa: PLC0415 - SciPy's optimizers load slowly, few need them
-                refit_priors,
-                tenth,
-            )
+            from btm.learning.priors import refit_priors  # noqa: PLC0415 - SciPy's optimizers load slowly
 
         self._refit_at = max(2 * self._attempts, FIRST_FIT)
-        latest = list(self._recent)[-max(len(self._recent) // 10, _FEWEST_HELD_OUT) :]
+        held_out = None  # just opened: which attempts were the last is not known
         if len(self._recent) >= FIRST_FIT:
+            latest = list(self._recent)[-max(len(self._recent) // 10, _FEWEST_HELD_OUT) :]
             weights = [(key, self._decay.weight(min(at, self._latest_at)), ok) for key, ok, at in latest]
             held_out = [(key, weight * ok, weight * (not ok)) for key, weight, ok in weights]
-        else:  # just opened: which attempts were the last is not known, so a tenth of each key stands for them
-            held_out = tenth(self._evidence)
         self._priors = refit_priors(self._evidence, self._priors, held_out, self._scale(now))
 
     def _scale(self, now: float) -> float:

@@ -13,7 +13,7 @@ from btm.classify import ErrorRule
 from btm.events import Hooks, IncidentClosed, IncidentOpened
 from btm.fallback import FallbackMap
 from btm.learning.judging import NOT_YET
-from btm.learning.posterior import BetaPosterior
+from btm.learning.posterior import BetaPosterior, Share
 from btm.learning.tracker import Learned, Ticket
 from btm.model import Action, Attempt, Effect, ErrorKind, EvidenceKey, Incident, ToolCall
 from btm.runtime.breaker import Began, Breaker
@@ -218,6 +218,11 @@ class Ledger:
         """Return the belief about one key as of now."""
         with self.conversations.lock:
             return self._credit.belief(key, self._clock())
+
+    def shares(self, key: EvidenceKey) -> tuple[Share, ...]:
+        """Return level by level how the belief about one key comes about."""
+        with self.conversations.lock:
+            return self._credit.shares(key, self._clock())
 
     def beliefs(self) -> list[tuple[EvidenceKey, BetaPosterior]]:
         """Return every key that has evidence, with its belief as of now."""

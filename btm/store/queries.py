@@ -6,13 +6,28 @@ import math
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, Table, and_, case, func, literal_column, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Integer,
+    Table,
+    Text,
+    and_,
+    cast,
+    func,
+    literal,
+    literal_column,
+    or_,
+    select,
+    true,
+)
+from sqlalchemy.dialects.postgresql import aggregate_order_by
 
 from btm.learning.posterior import Counts
 from btm.model import Attempt, Effect, ErrorKind, EvidenceKey, Incident, Outcome, ToolCall
 from btm.store import EvidenceRow, RecentCall, ShapeRow
 from btm.store import schema as t
-from btm.store.rows import KEY_COLUMNS, attempt, key_columns, key_of
+from btm.store.rows import KEY_COLUMNS, attempt, key_columns, key_from, key_of
 
 RECENT_S = 1_200.0
 """How far back calls are read for the tools' health when a memory opens."""
@@ -35,8 +50,8 @@ def evidence(connection: Connection) -> list[EvidenceRow]:
 
     Raises ValueError for what is no sum.
     """
-    rows = connection.execute(select(t.evidence).order_by(*t.evidence.primary_key))
-    found = [(key_of(row), float(row.successes), float(row.failures)) for row in rows]
+    rows = connection.execute(select(t.evidence).order_by(*t.evidence.primary_key)).all()
+    found = [(key_from(*key), float(worked), float(failed)) for *key, worked, failed in rows]
     for key, worked, failed in found:
         if not math.isfinite(worked + failed):
             raise ValueError(f"evidence that is no number, of {key.tool!r}")
@@ -155,33 +170,47 @@ def incidents(connection: Connection, since: float) -> list[dict[str, Any]]:
     return [dict(row._mapping) for row in connection.execute(found.order_by(i.opened_at))]
 
 
-def halves(connection: Connection, keys: Collection[EvidenceKey] | None = None) -> list[Halves]:
-    """Return what keys' attempts came to, the earlier half in time and the later; None: of every key there is."""
+def halves(
+    connection: Connection, keys: Collection[EvidenceKey] | None = None, fewest: int = 1
+) -> list[Halves]:
+    """Return what keys' attempts came to, the earlier half in time and the later; None: of every key there is.
+
+    A key with fewer attempts than ``fewest`` is left out.
+    """
     if keys is None:
-        return _halves(connection, None)
+        return _halves(connection, None, fewest)
     asked, found = list(keys), []
     for start in range(0, len(asked), _KEYS_AT_ONCE):
-        found += _halves(connection, asked[start : start + _KEYS_AT_ONCE])
+        found += _halves(connection, asked[start : start + _KEYS_AT_ONCE], fewest)
     return found
 
 
-def _halves(connection: Connection, keys: list[EvidenceKey] | None) -> list[Halves]:
+def _halves(connection: Connection, keys: list[EvidenceKey] | None, fewest: int) -> list[Halves]:
+    """Have each key's outcomes put in a row, one character each: a window over every attempt takes ten times as long."""
     table = t.attempts.c
-    key = tuple(table[name] for name in KEY_COLUMNS)
-    half = func.ntile(2).over(partition_by=key, order_by=table.at).label("half")
-    worked = case((table.success, 1.0), else_=0.0).label("worked")
-    attempts: Select[Any] = select(*key, half, worked)
+    outcome = cast(cast(table.success, Integer), Text)
+    order: list[ColumnElement[Any]] = [table[name] for name in KEY_COLUMNS]
+    chosen: ColumnElement[bool] = true()
     if keys is not None:
-        attempts = attempts.where(
-            or_(*(and_(*(table[n] == v for n, v in key_columns(k).items())) for k in keys))
-        )
-    numbered = attempts.subquery()
-    columns = [numbered.c[name] for name in KEY_COLUMNS]
+        chosen = or_(*(and_(*(table[n] == v for n, v in key_columns(k).items())) for k in keys))
+    if connection.dialect.name != "sqlite":
+        in_a_row = func.string_agg(outcome, aggregate_order_by(literal(""), table.at))
+        query = select(*order, in_a_row).where(chosen)
+    elif keys is None and connection.exec_driver_sql("PRAGMA index_info(attempts_by_key)").all():
+        # In the order of the index, which holds all that is asked for.
+        query = select(*order, func.group_concat(outcome, ""))
+        query = query.with_hint(t.attempts, "INDEXED BY attempts_by_key", "sqlite")
+    else:
+        rows = select(*order, outcome.label("outcome")).where(chosen).order_by(*order, table.at).subquery()
+        order = [rows.c[name] for name in KEY_COLUMNS]
+        query = select(*order, func.group_concat(rows.c.outcome, ""))
+    found: list[Halves] = []
+    for *key, text in connection.execute(query.group_by(*order).having(func.count() >= fewest)):
+        earlier, later = text[: (len(text) + 1) // 2], text[(len(text) + 1) // 2 :]
+        found.append((key_from(*key), _counts(earlier), _counts(later)))
+    return found
 
-    def total(number: int, value: ColumnElement[float]) -> ColumnElement[float]:
-        return func.sum(case((numbered.c.half == number, value), else_=0.0))
 
-    failed = 1.0 - numbered.c.worked
-    sums = (total(n, value) for n in (1, 2) for value in (numbered.c.worked, failed))
-    rows = connection.execute(select(*columns, *sums).group_by(*columns))
-    return [(key_of(row), Counts(row[-4], row[-3]), Counts(row[-2], row[-1])) for row in rows]
+def _counts(outcomes: str) -> Counts:
+    worked = outcomes.count("1")
+    return Counts(float(worked), float(len(outcomes) - worked))

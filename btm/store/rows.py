@@ -15,6 +15,10 @@ KEY_COLUMNS = ("tool", "kind", "action", "target", "ordinal")
 
 _KEY = itemgetter(*KEY_COLUMNS)
 
+_KINDS: dict[object, ErrorKind] = {kind.value: kind for kind in ErrorKind}
+_ACTIONS: dict[object, Action] = {action.value: action for action in Action}
+_ORDINALS = frozenset(range(1, MAX_ORDINAL + 1))
+
 _NAME_LIMIT = 255
 _ID_LIMIT = 512
 _RULE_LIMIT = 64
@@ -36,11 +40,19 @@ def name(text: str, limit: int = _NAME_LIMIT) -> str:
 
 def key_of(row: Any) -> EvidenceKey:
     """Return the evidence key of a row that has the key's columns. Raises ValueError for one that no btm has written."""
-    if not (isinstance(row.tool, str) and isinstance(row.target, str)):
-        raise ValueError(f"a tool that is no text: {row.tool!r}")  # noqa: TRY004 - a value of the database's
-    if row.ordinal not in range(1, MAX_ORDINAL + 1):
-        raise ValueError(f"try number {row.ordinal} of {row.tool!r}")
-    return EvidenceKey(row.tool, ErrorKind(row.kind), Action(row.action), row.target, row.ordinal)
+    return key_from(row.tool, row.kind, row.action, row.target, row.ordinal)
+
+
+def key_from(tool: Any, kind: Any, action: Any, target: Any, ordinal: Any) -> EvidenceKey:
+    """Return the evidence key of these columns, as :func:`key_of` does."""
+    if not (isinstance(tool, str) and isinstance(target, str)):
+        raise ValueError(f"a tool that is no text: {tool!r}")  # noqa: TRY004 - a value of the database's
+    if ordinal not in _ORDINALS:
+        raise ValueError(f"try number {ordinal} of {tool!r}")
+    # Databases hold tens of thousands of keys, and looking a member up by its value is slow.
+    return EvidenceKey(
+        tool, _KINDS.get(kind) or ErrorKind(kind), _ACTIONS.get(action) or Action(action), target, ordinal
+    )
 
 
 def key_columns(key: EvidenceKey) -> dict[str, Any]:

@@ -73,7 +73,7 @@ attempts = Table(
     Column("at", Float, nullable=False),
     Column("latency_s", Float),
     # One key's attempts in order, for its trend: a log of millions is not read for that.
-    Index("attempts_by_key", "tool", "kind", "action", "target", "ordinal", "at"),
+    Index("attempts_by_key", "tool", "kind", "action", "target", "ordinal", "at", "success"),
 )
 
 # Sums of decayed weights: adding an attempt is one atomic upsert, merging two databases is addition.

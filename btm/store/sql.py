@@ -250,13 +250,13 @@ class SqlStore:
         with self._reading() as connection:
             return queries.incidents(connection, since)
 
-    def halves(self, keys: Collection[EvidenceKey] | None = None) -> Iterator[Halves]:
+    def halves(self, keys: Collection[EvidenceKey] | None = None, fewest: int = 1) -> Iterator[Halves]:
         """Iterate over what keys' attempts came to: those of the earlier half in time, those of the later.
 
-        Without ``keys`` every attempt is read, which takes seconds for a million.
+        Without ``keys`` every attempt is read. A key with fewer attempts than ``fewest`` is left out.
         """
         with self._reading() as connection, as_written(self.where):
-            found = queries.halves(connection, keys)
+            found = queries.halves(connection, keys, fewest)
         yield from found
 
     # -- writing ------------------------------------------------------------------------------------------------

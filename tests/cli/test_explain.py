@@ -100,3 +100,11 @@ def test_wrong_usage_exits_2(database: Path, options: tuple[str, ...], message: 
     assert result.exit_code == 2
     assert message in result.stderr
     assert result.stdout == ""
+
+
+def test_what_is_taken_apart_is_what_the_plan_goes_by_once_there_is_much_to_fit_to(tmp_path: Path) -> None:
+    path = live(tmp_path / "btm.db", [True, False, True, True] * 20)
+    retry = step(explained(path), "retry", "get_order")
+    assert retry["levels"][-1]["mean"] == pytest.approx(retry["chance"], abs=1e-9)
+    (shown,) = (r for r in run_json("show", "--db", path) if r["action"] == "retry" and r["ordinal"] == 1)
+    assert shown["mean"] == pytest.approx(retry["chance"], abs=1e-4)  # it faded a moment longer

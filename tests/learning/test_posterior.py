@@ -17,6 +17,7 @@ from btm.learning.posterior import (
     Evidence,
     Priors,
     flat,
+    intervals,
     levels,
     pooled,
     shares,
@@ -311,3 +312,9 @@ def test_a_dozen_failures_leave_more_than_one_chance_in_a_thousand() -> None:
     ]
     believed = pooled(Evidence((key, 0.0, 12.0) for key in here), here[0], Priors())
     assert 0.002 < believed.mean < 0.02
+
+
+def test_intervals_of_many_beliefs_are_those_of_each() -> None:
+    beliefs = [BetaPosterior(0.5 + n, 40.0 / (n + 1)) for n in range(30)]
+    assert intervals(beliefs) == [pytest.approx(belief.interval()) for belief in beliefs]
+    assert intervals([]) == []

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import betabinom
 
-from btm.learning.posterior import Evidence, Priors, levels, pooled
-from btm.learning.priors import STRENGTH_BOUNDS, fit_priors, log_likelihood
+from btm.learning.posterior import Evidence, Priors, pooled
+from btm.learning.priors import MOST_KEYS, STRENGTH_BOUNDS, fit_priors, log_likelihood, some
 from btm.model import Action, ErrorKind, EvidenceKey
 
 KINDS = (ErrorKind.TIMEOUT, ErrorKind.RATE_LIMIT, ErrorKind.SERVER_ERROR)
@@ -53,7 +53,8 @@ def test_the_strength_that_made_the_data_is_found_again(strength: float) -> None
 
 def test_a_tool_never_seen_is_believed_to_do_what_the_others_did() -> None:
     evidence = tools_drawn_from(8.0, 0.3, random.Random(1))
-    worked, failed = evidence.level(levels(key("any"))[1])
+    timeouts = [row for row in evidence.rows() if row[0].kind is ErrorKind.TIMEOUT]
+    worked, failed = sum(row[1] for row in timeouts), sum(row[2] for row in timeouts)
     believed = pooled(evidence, key("never seen"), fit_priors(evidence)).mean
     assert believed == pytest.approx(worked / (worked + failed), abs=0.01)
     assert believed == pytest.approx(0.3, abs=0.1)
@@ -86,3 +87,29 @@ def test_the_likelihood_is_that_of_the_beta_binomial() -> None:
     other = log_likelihood(9.0, means, worked, failed)
     theirs_other = betabinom.logpmf(worked, worked + failed, 9.0 * means, 9.0 * (1 - means)).sum()
     assert ours - other == pytest.approx(theirs - theirs_other)
+
+
+def test_of_more_keys_than_a_caller_can_wait_for_whole_tools_are_fitted_and_the_same_each_time() -> None:
+    rows = [(key(f"tool{n}", kind), 3.0, 1.0) for n in range(2_000) for kind in KINDS]
+    part = some(Evidence(rows), {"tool1999"})
+    assert len(part) == MOST_KEYS
+    assert list(part.rows())[:3] == rows[-3:]
+    assert list(part.rows()) == list(some(Evidence(rows), {"tool1999"}).rows())
+    of_tool: dict[str, int] = {}
+    for found, *_ in part.rows():
+        of_tool[found.tool] = of_tool.get(found.tool, 0) + 1
+    assert list(of_tool.values()).count(len(KINDS)) >= len(of_tool) - 1
+    small = Evidence(rows[:30])
+    assert some(small) is small
+
+
+def test_a_sample_of_many_tools_gives_the_strengths_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(5)
+    rows = []
+    for number in range(1_200):
+        chance = rng.betavariate(8.0 * 0.6, 8.0 * 0.4)
+        worked = sum(rng.random() < chance for _ in range(20))
+        rows.append((key(f"tool{number}"), float(worked), float(20 - worked)))
+    part = fit_priors(Evidence(rows)).strengths[2]
+    monkeypatch.setattr("btm.learning.priors.MOST_KEYS", 10_000)
+    assert part == pytest.approx(fit_priors(Evidence(rows)).strengths[2], rel=0.15)

@@ -110,3 +110,19 @@ def test_a_baseline_without_learning_stays_as_it_is_shipped() -> None:
     assert Credit(Snapshot(Decay(), Priors(), b"", rows), unlearned).belief(key, 0.0) == unlearned(
         Evidence(), key, Priors()
     )
+
+
+def test_a_few_sums_without_a_time_of_their_own_are_not_taken_for_enough_to_fit_to() -> None:
+    few = Snapshot(
+        Decay(100.0, NOW), Priors(), b"", evidence=((RETRY, 2.0, 6.0),)
+    )  # merged, or fitted from logs
+    shipped = pooled(Evidence(few.evidence), RETRY, Priors())
+    assert Credit(few, pooled).belief(RETRY, NOW) == shipped
+
+
+def test_what_stood_in_is_found_among_the_tools_own_switches() -> None:
+    switch = key("get_order", "timeout", "switch", "list_orders")
+    others = [(key(f"tool{n}", "timeout", "switch", "other"), 9.0, 0.0) for n in range(5)]
+    books = Credit(Snapshot(Decay(100.0, NOW), Priors(), b"", evidence=((switch, 5.0, 1.0), *others)), pooled)
+    assert books.stood_in("get_order", ErrorKind.TIMEOUT, NOW) == ("list_orders",)
+    assert books.stood_in("get_order", ErrorKind.NOT_FOUND, NOW) == ()

@@ -122,5 +122,10 @@ def test_halves_of_a_keys_attempts_are_by_time() -> None:
                     living.call(ToolCall("get", {"n": number}), Tools(get=[answer]))
         living.flush()
         ((key, earlier, later),) = store.halves()
+        assert list(store.halves([key])) == [(key, earlier, later)]
+        assert list(store.halves(fewest=6)) == []
+        with store.database.transaction() as connection:  # a database of an earlier btm, opened to read
+            connection.exec_driver_sql("DROP INDEX attempts_by_key")
+        assert list(store.halves()) == [(key, earlier, later)]
     assert (key.tool, key.action, key.ordinal) == ("get", Action.RETRY, 1)
     assert (earlier, later) == ((3.0, 0.0), (0.0, 2.0))
