@@ -126,7 +126,7 @@ class Share(NamedTuple):
 
 def shares(evidence: Evidence, key: EvidenceKey, priors: Priors, scale: float = 1.0) -> tuple[Share, ...]:
     """Return level by level how the belief about ``key`` comes about, most general level first."""
-    chain = _Chain.of(evidence, key, priors, scale)
+    chain = _BeliefSteps.of(evidence, key, priors, scale)
     around, third, across = chain.around, chain.third.mean, chain.across
     counts = (around.top, around.middle, chain.beside, around.own)
     told = (priors.top_mean(key), chain.first.mean, third, across)
@@ -135,7 +135,7 @@ def shares(evidence: Evidence, key: EvidenceKey, priors: Priors, scale: float = 
     return tuple(map(Share, levels(key), counts, told, strengths, means))
 
 
-class _Chain(NamedTuple):
+class _BeliefSteps(NamedTuple):
     """How a belief comes about: what each level believes once it has heard the one above it and its own counts."""
 
     around: Around
@@ -147,7 +147,7 @@ class _Chain(NamedTuple):
     strength: float
 
     @classmethod
-    def of(cls, evidence: Evidence, key: EvidenceKey, priors: Priors, scale: float) -> _Chain:
+    def of(cls, evidence: Evidence, key: EvidenceKey, priors: Priors, scale: float) -> _BeliefSteps:
         around = evidence.around(key, priors.strengths, scale)
         first = _Belief.of(priors.top_mean(key), priors.strengths[0]).after(around.top)
         second = first.passed_on(priors.strengths[1])
@@ -227,7 +227,7 @@ def _beside(around: Around, size: float, above: float, mean: float) -> Counts:
 
 def pooled(evidence: Evidence, key: EvidenceKey, priors: Priors, scale: float = 1.0) -> BetaPosterior:
     """Return the belief about ``key``; ``scale`` is the decay factor at the time of reading."""
-    chain = _Chain.of(evidence, key, priors, scale)
+    chain = _BeliefSteps.of(evidence, key, priors, scale)
     own, mean, strength = chain.around.own, chain.across, chain.strength
     return BetaPosterior(
         strength * mean + own.successes,
