@@ -40,10 +40,13 @@ def as_json(first: bytes, rest: Iterable[bytes]) -> Iterator[bytes] | None:
 def _rows(first: bytes, rest: Iterable[bytes]) -> Iterator[bytes]:
     csv.field_size_limit(min(_LARGEST, sys.maxsize))
     try:
-        for row in csv.DictReader(_lines(first, rest)):
-            yield (
-                orjson.dumps({key: parsed_json(value) for key, value in row.items() if key and value}) + b"\n"
-            )
+        table = csv.DictReader(_lines(first, rest))
+        titles = {name: name for name in table.fieldnames or () if name}
+        if any(" " in name for name in titles):  # as a page shows them: "Trace ID"
+            titles = {name: name.strip().lower().replace(" ", "_") for name in titles}
+        for row in table:
+            found = {titles[key]: parsed_json(value) for key, value in row.items() if key in titles and value}
+            yield orjson.dumps(found) + b"\n"
     except csv.Error as error:
         raise EOFError(f"broken CSV: {error}") from error
 

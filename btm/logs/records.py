@@ -10,6 +10,7 @@ import orjson
 
 from btm.logs.conversation import Skipped
 from btm.logs.lenient import after_prefix, loads
+from btm.logs.rewriting import Rewrite, rewriter
 from btm.logs.sample import Sample, Shape
 from btm.logs.scanner import LIMIT, Broken, Path, Scanner
 from btm.logs.source import ByteStream
@@ -49,8 +50,8 @@ class Log:
 
     def __init__(self, name: str, stream: ByteStream) -> None:
         self.name = name
-        self.sample = Sample.of(stream)
         self._stream = stream
+        self.sample, self._rewrite = rewritten(Sample.of(stream))
 
     def records(self, path: Path = ()) -> Iterator[Record | Skipped]:
         """Give every record, and a Skipped for every piece that is none.
@@ -58,10 +59,18 @@ class Log:
         In JSONL each line is a record. In a JSON document the records are the elements of an array that is the
         document, or of the arrays at ``path`` in an object; an object without a path is itself the record.
         """
-        if self.sample.shape is Shape.LINES:
-            yield from parsed(self.name, self._raw_lines())
+        found = (
+            parsed(self.name, self._raw_lines()) if self.sample.shape is Shape.LINES else self._elements(path)
+        )
+        if self._rewrite is None:
+            yield from found
         else:
-            yield from self._elements(path)
+            for record in found:
+                yield (
+                    record
+                    if isinstance(record, Skipped)
+                    else record._replace(value=self._rewrite(record.value))
+                )
         if self._stream.problem:
             yield self._cut_short(self._stream.problem)
 
@@ -96,12 +105,24 @@ class Log:
         return Skipped(self.name, 0, f"read up to where it was cut or damaged: {problem}")
 
 
+def rewritten(sample: Sample) -> tuple[Sample, Rewrite | None]:
+    """Return the look at a log as its records are read, and how these are rewritten (None: as they stand)."""
+    made = rewriter(sample.records)
+    again = rewriter(sample.records)  # one that has heard nothing yet
+    if made is None:
+        return sample, None
+    records = tuple(map(made, sample.records))
+    keys = frozenset(records[0]) if isinstance(records[0], dict) else frozenset()
+    head = orjson.dumps(records) if "rows" in keys else sample.head
+    return Sample(head, sample.shape, records, keys), again
+
+
 class Excerpt(Log):
     """Some records of a log, taken out of it to be read by another process."""
 
     def __init__(self, name: str, pieces: Iterable[Piece | Skipped]) -> None:
         self.name = name
-        self.sample = Sample(b"", Shape.LINES)
+        self.sample, self._rewrite = Sample(b"", Shape.LINES), None
         self._pieces = pieces
 
     def records(self, path: Path = ()) -> Iterator[Record | Skipped]:  # noqa: ARG002 - the pieces lay there

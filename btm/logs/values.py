@@ -170,6 +170,10 @@ def parsed_json(value: Any) -> Any:
     return value
 
 
+_FEWEST_COLUMNS = 3
+"""Columns of a table whose rows a log holds as lists by column, at least one more: an id, a name, a time, a text."""
+
+
 def rows_in(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the rows of a table that is written by columns, as pandas and Logfire write them; none for anything else."""
     columns = record.get("columns")
@@ -178,7 +182,21 @@ def rows_in(record: Mapping[str, Any]) -> list[dict[str, Any]]:
         return [
             dict(zip(names, row, strict=True)) for row in zip(*(c["values"] for c in columns), strict=True)
         ]
+    data = record.get("data")
+    if (
+        isinstance(columns, list)
+        and isinstance(data, list)
+        and data
+        and all(isinstance(row, list) for row in data)
+    ):
+        return [dict(zip(map(str, columns), row, strict=False)) for row in data]
     first = next(iter(record.values()), None)
+    if isinstance(first, list) and len(record) > _FEWEST_COLUMNS:
+        lists = [
+            column for column in record.values() if isinstance(column, list) and len(column) == len(first) > 0
+        ]
+        if len(lists) == len(record):
+            return [dict(zip(record, row, strict=True)) for row in zip(*lists, strict=True)]
     if not (isinstance(first, dict) and first and len(record) > 1 and all(map(str.isdecimal, first))):
         return []
     if not all(isinstance(column, dict) and column.keys() == first.keys() for column in record.values()):
