@@ -39,7 +39,7 @@ def rewriter(records: Iterable[Any]) -> Rewrite | None:
     if any(_traced(record) or _completion(record) for record in seen):
         return _of_bedrock
     if seen and all(isinstance(r, dict) and "ts" in r and r.get("type") in ("say", "ask") for r in seen):
-        return _Shown().read
+        return _Screen().read
     return None
 
 
@@ -133,7 +133,7 @@ def _arguments_of(given: Mapping[str, Any]) -> dict[str, Any]:
 # ---- what Cline and Roo show: `ui_messages.json`
 
 
-class _Shown:
+class _Screen:
     """Reads what was shown, in its order: an answer has no id, and some calls are shown twice."""
 
     def __init__(self) -> None:
