@@ -78,6 +78,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "watch": ("btm.cli.watch", "watch", "Show incidents as they happen, and what never failed so before."),
     "map": ("btm.cli.map", "map_group", "Write, check and draw fallback maps."),
     "hook": ("btm.cli.hook", "hook_group", "Answer the hooks of coding agents."),
+    "inject": ("btm.cli.inject", "inject_command", "Put faults into the answers of an MCP server."),
     "mcp": ("btm.cli.mcp", "mcp_group", "Put btm in front of an MCP server."),
 }
 

@@ -102,10 +102,11 @@ def serve(
     from btm.adapters.mcp import Proxy  # noqa: PLC0415 - loads the extra
 
     with memory:
-        asyncio.run(_run(Proxy(memory, upstreams)))
+        asyncio.run(serve_until_closed(Proxy(memory, upstreams)))
 
 
-async def _run(proxy: Proxy) -> None:
+async def serve_until_closed(proxy: Proxy) -> None:
+    """Serve one client until it closes its end, or the process is asked to end."""
     task = asyncio.ensure_future(proxy.run())
     with suppress(NotImplementedError):  # Windows has no such signals
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)

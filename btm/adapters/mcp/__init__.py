@@ -15,17 +15,19 @@ from typing import TYPE_CHECKING, Any
 from btm.errors import MissingExtraError
 
 if TYPE_CHECKING:
+    from btm.adapters.mcp.interposer import Interposer as Interposer
     from btm.adapters.mcp.middleware import RecoveryMiddleware as RecoveryMiddleware
     from btm.adapters.mcp.proxy import Proxy as Proxy
     from btm.adapters.mcp.proxy import Upstream as Upstream
 
 _HOME = {
+    "Interposer": "btm.adapters.mcp.interposer",
     "RecoveryMiddleware": "btm.adapters.mcp.middleware",
     "Proxy": "btm.adapters.mcp.proxy",
     "Upstream": "btm.adapters.mcp.proxy",
 }
 
-__all__ = ["Proxy", "RecoveryMiddleware", "Upstream"]
+__all__ = ["Interposer", "Proxy", "RecoveryMiddleware", "Upstream"]
 
 
 def __getattr__(name: str) -> Any:

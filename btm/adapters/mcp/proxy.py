@@ -14,6 +14,7 @@ from fastmcp import FastMCP
 from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
 from fastmcp.server import create_proxy
 from fastmcp.server.dependencies import get_context
+from fastmcp.server.middleware import Middleware
 from fastmcp.server.providers.proxy import FastMCPProxy, StatefulProxyClient
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
@@ -42,9 +43,14 @@ class Upstream:
 
 
 class Proxy:
-    """Serves the tools of ``upstreams`` through ``memory``; resources, prompts and all the rest pass as they are."""
+    """Serves the tools of ``upstreams`` through ``memory``; resources, prompts and all the rest pass as they are.
 
-    def __init__(self, memory: ToolMemory, upstreams: Sequence[Upstream]) -> None:
+    ``between`` is one more middleware, next to the servers; without a memory there is nothing else.
+    """
+
+    def __init__(
+        self, memory: ToolMemory | None, upstreams: Sequence[Upstream], between: Middleware | None = None
+    ) -> None:
         if not upstreams:
             raise ValueError("a proxy needs a server: a command or a URL")
         self.memory = memory
@@ -58,7 +64,10 @@ class Proxy:
             for upstream, server in served:
                 self.server.mount(server, namespace=upstream.name)
         # Outermost, so that it sees the instructions of the server behind.
-        self.server.middleware.insert(0, RecoveryMiddleware(memory, stderr=self._tail))
+        if between is not None:
+            self.server.middleware.insert(0, between)
+        if memory is not None:
+            self.server.middleware.insert(0, RecoveryMiddleware(memory, stderr=self._tail))
 
     def _served(self, upstream: Upstream) -> FastMCP[Any]:
         if upstream.url:

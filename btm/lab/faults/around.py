@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from typing import Any
 
@@ -43,27 +43,33 @@ def around_tool(tool: Any, plan: FaultPlan, keep: Callable[[Injector], None] = l
     return _around(tool, getattr(tool, "__name__", type(tool).__name__), plan, keep)
 
 
+def between(
+    plan: FaultPlan, keep: Callable[[Injector], None] = lambda _: None
+) -> Callable[[str, Mapping[str, Any], Callable[[], Any]], Any]:
+    """Return a function that makes a call by name, with a plan's faults: it gets the arguments and what runs the tool."""
+    run_now: ContextVar[Callable[[], Any]] = ContextVar("btm_injected")
+    injector = Injector(lambda *_: run_now.get()(), plan, wait=time.sleep)
+    keep(injector)
+
+    def made(tool: str, arguments: Mapping[str, Any], run: Callable[[], Any]) -> Any:
+        token = run_now.set(run)
+        try:
+            return injector(tool, arguments)
+        finally:
+            run_now.reset(token)
+
+    return made
+
+
 def _around(
     function: Callable[..., Any], name: str, plan: FaultPlan, keep: Callable[[Injector], None]
 ) -> Callable[..., Any]:
     """Return a function whose calls meet the plan's faults, with the same name and signature."""
-    run_now: ContextVar[Callable[[], Any]] = ContextVar("btm_injected")
-    bound = binder(function)
-
-    def invoke(_: str, __: Any) -> Any:
-        return run_now.get()()
-
-    injector = Injector(invoke, plan, wait=time.sleep)
-    keep(injector)
+    bound, through = binder(function), between(plan, keep)
 
     def made(run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        token = run_now.set(lambda: run(*args, **kwargs))
-        try:
-            return injector(
-                name, {k: v for k, v in bound(*args, **kwargs).items() if k not in _NOT_ARGUMENTS}
-            )
-        finally:
-            run_now.reset(token)
+        arguments = {k: v for k, v in bound(*args, **kwargs).items() if k not in _NOT_ARGUMENTS}
+        return through(name, arguments, lambda: run(*args, **kwargs))
 
     if is_async(function):
 
