@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from btm.lab.faults.corrupt import Place
+from btm.lab.faults.corrupt import Place, parts_of
 from btm.lab.faults.draw import Draw
 from btm.lab.faults.kinds import MAY_FOLLOW_THE_EFFECT, RETURNED
 from btm.lab.faults.plan import Fault, RandomFaults, Site
@@ -93,8 +93,8 @@ class HealingFaults:
 class BlockedTools:
     """Tools that fail with one kind of fault, always. A blocked write never happens.
 
-    ``used`` are the places of a call's result that the task depends on, at which silent faults aim. In a ``world``
-    tools off the script may be no good as stand-ins.
+    ``used`` are the places of a call's result that the task depends on, at which silent faults aim; ``fields`` are their
+    names, at which they aim in the results of other tools. In a ``world`` tools off the script may be no good as stand-ins.
     """
 
     blocked: frozenset[str]
@@ -105,6 +105,7 @@ class BlockedTools:
     used: Mapping[SiteName, tuple[Place, ...]] = field(default_factory=dict)
     script: frozenset[str] = frozenset()
     world: World | None = None
+    fields: frozenset[str] = frozenset()
 
     def fault(self, site: Site) -> Fault | None:
         """Return the fault that this call meets, or None."""
@@ -112,10 +113,16 @@ class BlockedTools:
             draw = Draw((self.seed, self.episode, "blocked", *name_of(site)))
             # The same wrong answer each time; another wording of a raised error now and then.
             draw = draw if self.kind in RETURNED else draw.at(site.nth)
-            return Fault(self.kind, draw, used=self.used.get(name_of(site), ()))
+            return Fault(self.kind, draw, used=self.used.get(name_of(site)) or self._by_name(site.tool))
         if self.world is not None and unreliable(self.world, self.shapes, self.script, self.episode, site):
             return Fault(ErrorKind.SERVER_ERROR, Draw((self.seed, "stand-in", *name_of(site))))
         return None
+
+    def _by_name(self, tool: str) -> tuple[Place, ...]:
+        """Return where a tool off the script shows the fields that the task depends on, as far as that is declared."""
+        shape = self.shapes.of(tool)
+        places = (parts_of(path) for path in (*shape.required, *shape.compared))
+        return tuple(place for place in places if place and place[-1] in self.fields)
 
 
 def unreliable(world: World, shapes: Shapes, script: frozenset[str], episode: str, site: Site) -> bool:

@@ -7,7 +7,8 @@
 * ``switch_needed``: a tool that the task hangs on is blocked for good, with any kind of fault that keeps the agent
   alone from doing it and can be found out (a wrong value, by being acted on). A substitute can be called in this
   situation, and stays whole.
-* ``impossible``: such a tool, and every way round it that the map knows, is blocked for good, with an exception.
+* ``impossible``: such a tool, and every way round it that the map knows, is blocked for good, with an exception; where
+  silent kinds are asked for, each answers in that way, wrong in the fields that the task needs.
 * ``mixed``: each task drawn into one of the three. In a heterogeneous world nothing has to be drawn: calls meet any of the
   nine faults, which pass or not as the tool's character has it, and its substitutes are as reliable as they are.
 * ``noisy``: every call, also of a substitute, meets one of the nine faults at the same rate, harmless ones included, with
@@ -275,13 +276,27 @@ class Stage:
     # -- impossible
 
     def _impossible(self, task: Task) -> Setup | None:
-        tools = self.decisive(task)
-        kinds = {k: w for k, w in self.settings.weights.items() if k in RAISED and w > 0}
-        if not tools or not kinds:
-            return None
-        draw = self._draw(task, "impossible")
-        tool = draw.pick(tools, "tool")
-        return self._blocked(Scenario.IMPOSSIBLE, task, self._ways_round(tool), draw.weighted(kinds, "kind"))
+        weights = self.settings.weights
+        # As above: who asks for silent kinds means that every way answers, and none of them rightly.
+        silent = weights != EQUAL_WEIGHTS
+        kinds = {k: w for k, w in weights.items() if w > 0 and (silent or k in RAISED)}
+        tools, draw = list(self.decisive(task)), self._draw(task, "impossible")
+        while tools and kinds:
+            tool = draw.pick(
+                tools, *(("tool",) if len(tools) == len(self.decisive(task)) else ("tool", len(tools)))
+            )
+            setup = self._no_way(task, tool, draw.weighted(kinds, "kind"))
+            if setup is not None:
+                return setup
+            tools.remove(tool)
+        return None
+
+    def _no_way(self, task: Task, tool: str, kind: ErrorKind) -> Setup | None:
+        """Return the episode in which a tool and every way round it are blocked; None where the agent gets by."""
+        setup = self._blocked(Scenario.IMPOSSIBLE, task, self._ways_round(tool), kind)
+        if kind in RAISED:
+            return setup
+        return setup if self._hurts(task, tool, kind) and self._matters(setup, kind) else None
 
     def _ways_round(self, tool: str) -> frozenset[str]:
         """Return a tool and every tool that can stand in for it, or for one of those."""
@@ -298,6 +313,7 @@ class Stage:
             if step.tool in tools:
                 name = name_of(_site(step))
                 used[name] = (*used.get(name, ()), *(place.path for place in task.used(number)))
+        fields = frozenset(field_name(path) for paths in used.values() for path in paths)
         plan = BlockedTools(
             tools,
             kind,
@@ -307,6 +323,7 @@ class Stage:
             used,
             script=frozenset(step.tool for step in task.steps),
             world=self.world,
+            fields=fields,
         )
         return Setup(scenario, scenario, task, plan, frozenset({kind}), tools)
 

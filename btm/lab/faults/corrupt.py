@@ -38,8 +38,13 @@ def keys(place: Place) -> tuple[str, ...]:
 
 def covers(path: str, place: Place) -> bool:
     """Whether a dotted path names this place or something that holds it."""
-    parts = tuple(part for part in path.replace("[]", "").split(".") if part)
+    parts = parts_of(path)
     return keys(place)[: len(parts)] == parts
+
+
+def parts_of(path: str) -> tuple[str, ...]:
+    """Return the keys of a dotted path: ``orders[].total`` is ``("orders", "total")``."""
+    return tuple(part for part in path.replace("[]", "").split(".") if part)
 
 
 @dataclass(frozen=True, slots=True)
