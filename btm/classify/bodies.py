@@ -35,7 +35,7 @@ def of_mapping(
         return None if refused is None else of_mapping(refused, call, now, failed=True)
     exits = keys.fields_of(body).exits
     exit_code = body[exits[0]] if exits else None
-    if type(exit_code) is int:
+    if type(exit_code) is int and (failed or not _is_of_a_job(body)):
         return _of_command(body, exit_code, call)
     rpc = body.get("error")
     if isinstance(rpc, Mapping) and type(rpc.get("code")) is int and rpc["code"] < -31_000:
@@ -88,6 +88,15 @@ def is_content(value: Any) -> bool:
     if isinstance(first, Mapping):
         return first.get("type") in _BLOCK_TYPES and len(first) <= 5
     return type(first).__name__.endswith("Content") and field(first, "type") is not None
+
+
+def _is_of_a_job(body: Mapping[str, Any]) -> bool:
+    """Whether an exit code is one of a job's facts: the record of a run, and not the run of a command."""
+    return any(name in body for name in _IDS) and not any(name in body for name in _OUTPUTS)
+
+
+_IDS = ("id", "name", "job_id", "run_id", "build_id", "task_id", "pid")
+_OUTPUTS = ("stdout", "stderr", "output", "command")
 
 
 def _of_command(body: Mapping[str, Any], code: int, call: ToolCall) -> Finding | None:

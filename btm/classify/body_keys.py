@@ -156,5 +156,5 @@ RECORD_TOOL = form("body_keys", "record_tool")
 ERROR_TOOL = form("body_keys", "error_tool")
 """Tools whose answer lists errors of something else."""
 
-CODE_TOOL = re.compile(r"error|fault|status_code|http_code|exception|http_doc|code_doc", re.IGNORECASE)
+CODE_TOOL = re.compile(r"error|(?<!de)fault|status_code|http_code|exception|http_doc|code_doc", re.IGNORECASE)
 """Tools that explain errors."""

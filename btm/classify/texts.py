@@ -48,8 +48,13 @@ _CODES = (  # each with a piece of text that it needs: most texts have none
     ("': '", _QUOTED_CODE),
     ('": "', _QUOTED_CODE),
     ('":"', re.compile(_QUOTED_CODE.pattern.replace(": ?", ":"))),
+    ("_", re.compile(r": ([a-z]{2,20}(?:_[a-z]{2,20}){1,4})\W*$")),
     (" - ", re.compile(r" - ([a-z]{3,20}(?:[A-Z][a-z]{2,20}){1,4})\b")),
 )
+_ASIDE = re.compile(r"\s\([^()]{8,200}\)\W*$")
+"""What stands in brackets at the end adds to what was said before."""
+
+_CLOSES = (")", ").", ")!")
 _BRACKET_ERRNO = form("texts", "bracket_errno")
 _PYTHON = form("texts", "python")
 _PER_MINUTE = re.compile(r"(?:per|/) ?(?:\d+ )?(?:second|minute|hour|min|sec)\b")
@@ -84,7 +89,7 @@ def _in_words(text: str, status: int | None) -> Finding | None:
     last = numbers.of_strerror(low.rstrip().rpartition(": ")[2])
     if last is not None:
         return last
-    found = phrase_in(bare)
+    found = (phrase_in(_ASIDE.sub("", bare)) if bare.endswith(_CLOSES) else None) or phrase_in(bare)
     if found is not None and found.kind is K.QUOTA_EXHAUSTED and _PER_MINUTE.search(low):
         return found._replace(kind=K.RATE_LIMIT, reason="a quota of requests per second, minute or hour")
     quoted = bare != low and (status is None or "{" in text)

@@ -97,3 +97,50 @@ def test_what_is_in_doubt_is_suspected_and_no_failure() -> None:
 def test_only_flags_and_exceptions_are_wholly_sure() -> None:
     assert classify(ToolCall("get_text"), "The order was shipped on Monday.").confidence < 1.0
     assert classify(ToolCall("get_text"), "Error: order W1 not found").confidence < 1.0
+
+
+@pytest.mark.parametrize(
+    "tool", ["set_default_branch", "list_latest_orders", "get_catalog", "checkout_cart", "playwright_click"]
+)
+def test_a_word_within_a_word_of_a_tools_name_says_nothing_of_its_purpose(tool: str) -> None:
+    outcome = classify(ToolCall(tool, {}, WRITE), {"error": "Branch 'develop2' does not exist"})
+    assert outcome.kind is ErrorKind.NOT_FOUND
+    listed = classify(ToolCall(tool, {}, WRITE), {"errors": ["Branch 'develop2' does not exist"]})
+    assert not listed.ok
+
+
+def test_the_exit_code_of_a_job_that_was_looked_up_is_one_of_its_facts() -> None:
+    job = {
+        "id": 7,
+        "state": "failed",
+        "name": "nightly",
+        "finished_at": "2026-11-29T02:10:00Z",
+        "exit_code": 1,
+    }
+    assert classify(ToolCall("api_get"), job).ok
+    assert not classify(
+        ToolCall("run"), {"exit_code": 1, "stderr": "ls: cannot access 'x': No such file or directory"}
+    ).ok
+
+
+def test_what_a_terminal_shows_in_colours_is_read_without_them() -> None:
+    assert (
+        classify(ToolCall("publish"), "\x1b[31mERROR   \x1b[0m InvalidDistribution: Cannot find file").kind
+        is ErrorKind.NOT_FOUND
+    )
+
+
+def test_an_aside_does_not_say_what_went_wrong() -> None:
+    text = 'channel "#x" not found (cache refresh was rate-limited, try again later)'
+    assert classify(ToolCall("history"), text).kind is ErrorKind.NOT_FOUND
+
+
+@pytest.mark.parametrize("tool", ["get_order_details", "get_location", "geocode"])
+def test_a_cut_json_text_is_malformed_whatever_word_stands_within_the_tools_name(tool: str) -> None:
+    assert classify(ToolCall(tool), '{"id": 4, "city": "Ber').kind is ErrorKind.MALFORMED
+
+
+def test_a_page_where_reviews_were_due_is_malformed() -> None:
+    page = "<!DOCTYPE html><html><head><title>Shop</title></head><body>Welcome</body></html>"
+    assert classify(ToolCall("list_reviews"), page).kind is ErrorKind.MALFORMED
+    assert classify(ToolCall("fetch_page"), page).ok
