@@ -28,6 +28,7 @@ from btm.lab.instruction import (
     held_back,
     instructions,
     standing,
+    way_out,
 )
 from btm.lab.jsonvalue import pairs, parsed
 from btm.lab.knowledge import Knowledge
@@ -161,6 +162,7 @@ class _EpisodeRun:
         self._made: list[AgentCall] = []
         self._escalated = False
         self._answered: dict[int, _StepState] = {}
+        self._way_out = ""  # the human whom a note named for when the agent cannot go on
 
     def run(self) -> AgentRun:
         stuck_at, spent = None, False
@@ -169,6 +171,7 @@ class _EpisodeRun:
                 arguments = self._knows.arguments(step)
                 if arguments is None:
                     stuck_at = number
+                    self._hand_over(number, step)
                     break
                 self._take(_CurrentStep(number, step, arguments))
                 if self._escalated:
@@ -178,11 +181,20 @@ class _EpisodeRun:
         answers = tuple(a.text for a in self._task.answers if all(self._knows.confirms(s) for s in a.sources))
         return AgentRun(self._knows.steps, self._escalated, tuple(self._made), stuck_at, answers, spent)
 
+    def _hand_over(self, number: int, step: ScriptStep) -> None:
+        """Ask a human where a note named one, for an agent that cannot go on."""
+        arguments = self._knows.fill(self._way_out, {}, {}) if self._way_out in self._tools else None
+        if arguments is not None:
+            made = self._call(_CurrentStep(number, step, {}), self._way_out, arguments, Action.ESCALATE.value)
+            self._escalated = not made.observation.is_error
+
     def _call(self, work: _CurrentStep, tool: str, arguments: Mapping[str, Any], why: str) -> _StepState:
         if len(self._made) >= self._settings.max_calls:
             raise _BudgetSpentError
         observation = self._invoke(tool, arguments)
         self._made.append(AgentCall(work.number, tool, arguments, observation.is_error, why))
+        if self._settings.follows and observation.advice:
+            self._way_out = way_out(observation.advice) or self._way_out
         if not observation.is_error:
             self._knows.saw(observation.value)
             if tool == work.step.tool:

@@ -49,6 +49,7 @@ _CHECK = re.compile(
 _DOWN = re.compile(r"^down: (?P<tool>[\w./-]+) .*?Instead, switch(?P<rest> to .*)$", re.MULTILINE)
 _BLANK = re.compile(r"\{[\w./:-]+\}")
 _AGAIN = re.compile(r"\bthen retry (?P<tool>[\w./-]*\w)")
+_WAY_OUT = re.compile(r"^escalate: with (?P<tool>[\w./-]*\w), if you cannot go on", re.MULTILINE)
 _GO_ON = re.compile(r"^next: go on with what (?P<tool>[\w./-]+) gave", re.MULTILINE)
 _WAIT = re.compile(r"(?:\bafter\s+|\()(?P<seconds>\d+(?:\.\d+)?)\s*s\b", re.IGNORECASE)
 _MISSING = re.compile(r"\bfill in\s+(?P<names>[\w./-]+(?:,\s+(?!then\b)[\w./-]+)*)", re.IGNORECASE)
@@ -105,6 +106,12 @@ def held_back(text: str) -> bool:
 def goes_on_with(text: str) -> str:
     """Return the tool whose doubtful answer is to be gone on with, or ``""``."""
     found = _GO_ON.search(text)
+    return found["tool"] if found else ""
+
+
+def way_out(text: str) -> str:
+    """Return the tool that hands over to a human if one cannot go on with a doubtful answer, or ``""``."""
+    found = _WAY_OUT.search(text)
     return found["tool"] if found else ""
 
 

@@ -8,7 +8,7 @@ one line, JSON-quoted, with ``<`` and ``>`` escaped, so that it can neither clos
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -24,6 +24,7 @@ DEFAULT_BUDGET = 300
 """Tokens that a context may take."""
 
 _DETAIL_LIMIT = 160
+_MOST_LATER = 3
 _MUST = 1  # the rank of what a rule demands
 
 _STANDING_RULES = """\
@@ -156,7 +157,7 @@ def _lines(plan: RecoveryPlan, arguments_limit: int) -> list[Line]:
         lines += [Line(2, "why", reason) for reason in _reasons(plan.first, plan)]
         if plan.skill:
             lines.append(Line(_MUST, "skill", plan.skill))
-        lines += [Line(3, "then", instruction(step, plan) + _counted(step)) for step in plan.steps[1:4]]
+        lines += _later(plan)
     for verdict in plan.verdicts:
         if verdict.say:
             doubt = verdict.level is Level.ENFORCE and plan.outcome.ambiguous
@@ -177,9 +178,24 @@ def _lines(plan: RecoveryPlan, arguments_limit: int) -> list[Line]:
         lines.append(
             Line(3, "escalate", f"with {tool_name(plan.escalation_tool)}, only when the steps above failed")
         )
+    doubtful = plan.outcome.silent and plan.first is not None and plan.first.action is Action.ABANDON
+    if plan.escalation_tool and doubtful:
+        human = tool_name(plan.escalation_tool)
+        lines.append(
+            Line(_MUST, "escalate", f"with {human}, if you cannot go on without what is missing or doubtful")
+        )
     if plan.outcome.detail:
         lines.append(Line(5, "error text", quoted(plan.outcome.detail)))
     return lines
+
+
+def _later(plan: RecoveryPlan) -> Iterator[Line]:
+    """Give the steps after the first: those that matter most until one comes that needs nothing the model may not know."""
+    unsure = bool(plan.steps[0].missing)
+    for number, step in enumerate(plan.steps[1:], start=1):
+        if number <= _MOST_LATER or unsure:
+            yield Line(_MUST if unsure else 3, "then", instruction(step, plan) + _counted(step))
+        unsure = unsure and bool(step.missing or step.action is Action.REVISE)
 
 
 def _label(require: Action | None, forbid: Iterable[Action]) -> str:

@@ -60,6 +60,18 @@ def test_other_kinds_pass_too_where_they_are_asked_for(kind: ErrorKind) -> None:
     assert all(e.solved and kind in e.kinds for e in evaluation.episodes)
 
 
+@pytest.mark.parametrize("kind", [ErrorKind.PARTIAL_DATA, ErrorKind.SCHEMA_DRIFT, ErrorKind.STALE_DATA])
+def test_where_every_way_answers_wrongly_nothing_is_solved_by_who_knows_and_a_human_is_told(
+    kind: ErrorKind,
+) -> None:
+    evaluation = run(2, Scenario.IMPOSSIBLE, arms=("bare", "oracle", "btm"), weights={kind: 1.0})
+    by_arm = {arm: [e for e in evaluation.episodes if e.arm == arm] for arm in ("bare", "oracle", "btm")}
+    assert all(e.kinds == {kind} and not e.solved for mine in by_arm.values() for e in mine)
+    assert all(e.escalated for e in by_arm["oracle"])
+    assert not any(e.escalated for e in by_arm["bare"])
+    assert sum(e.escalated for e in by_arm["btm"]) > 0.8 * len(by_arm["btm"])
+
+
 @given(SEEDS)
 @settings(max_examples=8)
 def test_the_bare_agent_fails_where_its_tool_is_blocked(seed: int) -> None:

@@ -71,6 +71,37 @@ def test_lines_stand_in_the_order_a_reader_needs_them() -> None:
     assert labels.index("must") > labels.index("why")
 
 
+def test_a_short_note_goes_on_until_a_step_needs_nothing_that_may_be_unknown() -> None:
+    """Who cannot take the first step is not left without a second, or without a human."""
+    plan = plan_of()
+    steps = [
+        Step(Action.SWITCH, "find_user", {}, missing=("email",)),
+        Step(Action.REVISE, "get_order"),
+        Step(Action.SWITCH, "list_orders", {"user_id": "u1"}),
+        Step(Action.ESCALATE, "human"),
+    ]
+    later = [
+        line for line in lines_of(replace(plan, steps=tuple(steps)), detail=Detail.SHORT) if "then: " in line
+    ]
+    assert [line.split()[1] for line in later] == ["revise", "switch"]
+    assert not any(
+        "then: " in line for line in lines_of(replace(plan, steps=tuple(steps[2:])), detail=Detail.SHORT)
+    )
+    lonely = [steps[0]] * 5 + [steps[-1]]
+    assert lines_of(replace(plan, steps=tuple(lonely)), detail=Detail.SHORT)[-2].startswith(
+        "then: escalate with human"
+    )
+
+
+def test_who_cannot_go_on_with_a_doubtful_answer_is_told_of_a_human() -> None:
+    outcome = Outcome(ErrorKind.PARTIAL_DATA, silent=True, reason="the required field total is missing")
+    plan = replace(plan_of(), outcome=outcome, steps=(Step(Action.ABANDON, ""),), escalation_tool="human")
+    for detail in Detail:
+        text = render(plan, detail=detail).text
+        assert "next: go on with what get_order gave" in text
+        assert "escalate: with human, if you cannot go on without what is missing or doubtful" in text
+
+
 def test_a_write_in_doubt_is_to_be_checked_first() -> None:
     text = render(plan_of("cancel"), budget=10_000).text
     assert 'next: verify with get_order {"order_id":"o1"} whether cancel went through' in text
