@@ -187,6 +187,8 @@ class Scanner:
                     continue
                 elif cut:
                     why = "the file ends in the middle of a value"
+            except ValueError:
+                why = "not JSON that can be read: a number has too many digits"
             if why:
                 raise _UnreadableError(why)
             if end == len(self._buffer) and value.__class__ in (int, float) and self._more():
@@ -199,11 +201,17 @@ class Scanner:
 
     def _skip(self) -> None:
         """Move behind the value at the position; a large array is not held for it."""
-        if self._peek() == "[":
-            for _ in self._items():
-                self._skip()
-        else:
-            self._value()
+        depth = 0
+        while byte := self._peek():
+            if byte == "[":
+                self._at, depth = self._at + 1, depth + 1
+            elif byte == "]" and depth:
+                self._at, depth = self._at + 1, depth - 1
+            else:
+                self._value()
+            if not depth:
+                return
+        raise _UnreadableError("the file ends in the middle")
 
     def _resume(self) -> bool:
         """Move to where the next element begins; False when nothing shows where that is."""

@@ -149,12 +149,20 @@ class SqlStore:
         old = version_of(stated) < t.SCHEMA_VERSION
         meta.checked(stated, self._asked)
         with as_written(self.where):
-            keys = hash_key.found(stated, self.path, self._given_key, self._key)
+            keys = self._keys_to_read(stated)
             due = meta.decay_of(stated).overdue(self._asked.landmark)
         if not self._database.read_only and (old or due or keys.to_state):
             return False
         self._take(stated, keys)
         return True
+
+    def _keys_to_read(self, stated: dict[str, str]) -> hash_key.Keys:
+        try:
+            return hash_key.found(stated, self.path, self._given_key, self._key)
+        except StoreError as error:
+            if not self._database.read_only:
+                raise
+            return hash_key.Keys(hash_key.drawn(), {}, str(error))  # what was learned can be read without it
 
     def _prepare(self, connection: Connection) -> None:
         if meta.is_stated(connection):

@@ -16,6 +16,7 @@ class _PersonalSecret(NamedTuple):
 
 
 _VALUE = r"[^\s\"',;&<>\u00bb\u201d)\]}]"
+_AFTER_COLON = "(?:" + "|".join(f"(?<=[:=\uff1a]{more})" for more in ("", " ", "[\"']", " [\"']")) + ")"
 _IS = r"[\"'\u201d]?\s{0,3}(?:[:=\uff1a]|\b(?:is|was|ist|lautet|est|es|era|\u00e8|\u00e9)\b)\s{0,3}[\"'\u00ab\u201c]?"
 _COUNTRIES = [
     "AD",
@@ -160,7 +161,8 @@ _PERSONAL = (
         re.compile(
             r"(?i)((?:pass(?:wort|code|word|phrase)|kennwort|mot de passe|contrase(?:\u00f1|n)a|clave|palavra-passe|senha|wachtwoord"
             r"|parola(?: d'ordine)?|has\u0142o|\u043f\u0430\u0440\u043e\u043b\u044c|\u5bc6\u7801|\u5bc6\u78bc|\u30d1\u30b9\u30ef\u30fc\u30c9)"
-            rf"{_IS})(?!\[)(?=[^\s]{{0,60}}[\d!@#$%^*_-]){_VALUE}{{4,}}"
+            # what no word is; and after a colon, as in English, a word and nothing more
+            rf"{_IS})(?!\[)(?=[^\s]{{0,60}}[\d!@#$%^*_-]|{_AFTER_COLON}{_VALUE}{{4,60}}[\"']?\s{{0,3}}(?:[,;.)\]}}\n]|$)){_VALUE}{{4,}}"
         ),
         r"\1[secret]",
     ),

@@ -122,6 +122,17 @@ def test_nonsense_ends_without_an_exception(raw: bytes) -> None:
     assert list(Scanner(iter([raw])).values())
 
 
+@pytest.mark.parametrize(
+    "inside", [b"[" * 50_000 + b"]" * 50_000, b"9" * 5_000, b"-" + b"1" * 20_000 + b".5"]
+)
+def test_what_python_does_not_read_ends_without_an_exception(inside: bytes) -> None:
+    raw = b'{"messages": ' + inside + b"}"
+    for path in ((), ("messages",), ("other",)):
+        assert all(isinstance(piece, Element | Broken) for piece in scanned(raw, path, size=997))
+    assert list(Scanner(iter([raw])).values())
+    Scanner(iter([raw])).keys()
+
+
 @given(st.binary(max_size=200), st.integers(1, 30))
 def test_arbitrary_bytes_end_without_an_exception(raw: bytes, size: int) -> None:
     scanned(raw, (), size)

@@ -1,4 +1,4 @@
-"""What must not be lost, made double or broken, tried out: ``python tests/soak [--nightly]``.
+"""What must not be lost, made double or broken, tried out: ``python tests/soak [--nightly] [--only NAME...]``.
 
 It is bounded and stays on this machine; ``--nightly`` does more of everything. It prints a table in Markdown. The exit code
 is 1 when something did not hold.
@@ -15,16 +15,27 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import hostile
 import scenarios
+
+ALL = {
+    **scenarios.ALL,
+    "killed commands": hostile.killed_commands,
+    "outputs": hostile.outputs,
+    "secrets": hostile.secrets,
+    "bombs": hostile.bombs,
+}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--nightly", action="store_true", help="more of everything")
+    parser.add_argument("--only", nargs="+", choices=ALL, help="these alone")
     options = parser.parse_args()
     rows = ["| what was done | what had to hold | held |", "|---|---|---|"]
     good = True
-    for name, run in scenarios.ALL.items():
+    for name in options.only or ALL:
+        run = ALL[name]
         with tempfile.TemporaryDirectory() as folder:
             began = time.monotonic()
             done, must, held = told(run, Path(folder), options.nightly)

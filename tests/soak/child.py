@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
+import resource
 import signal
 import sys
 from pathlib import Path
+from typing import Any
+
+from sqlalchemy import event
+from sqlalchemy.engine import Engine
 
 from btm import Effect, FallbackMap, ToolCall, ToolMemory
+from btm.cli.main import main as run_command
 
 logging.getLogger("btm").setLevel(logging.CRITICAL)
 MAP = "version: 1\ndomain: bank\ntools:\n  pay: {effect: write, irreversible: true}\n"
@@ -66,5 +73,27 @@ def pay(path: str, mode: str, how: str, ledger: str) -> None:
     memory.close()
 
 
+def command(kill_after: str, *argv: str) -> None:
+    """Run a btm command, in 2 GB of memory at most; kill it after so many steps of SQLite inside, 0: never."""
+    resource.setrlimit(resource.RLIMIT_AS, (2_000_000_000, resource.RLIM_INFINITY))
+    steps = [0]
+
+    def step() -> int:
+        steps[0] += 1
+        if steps[0] == int(kill_after):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return 0
+
+    @event.listens_for(Engine, "connect")
+    def count(connection: Any, record: object) -> None:
+        if hasattr(connection, "set_progress_handler"):
+            connection.set_progress_handler(step, 50)
+
+    atexit.register(lambda: print("steps", steps[0], file=sys.stderr))
+    sys.argv = ["btm", *argv]
+    run_command()
+
+
 if __name__ == "__main__":
-    {"acknowledge": acknowledge, "attempts": attempts, "pay": pay}[sys.argv[1]](*sys.argv[2:])
+    commands = {"acknowledge": acknowledge, "attempts": attempts, "pay": pay, "command": command}
+    commands[sys.argv[1]](*sys.argv[2:])

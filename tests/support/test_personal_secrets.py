@@ -33,6 +33,8 @@ from btm.support.redaction import without_secrets
         ("your one-time code is 482913", "482913"),
         ("OTP 482913 expired", "482913"),
         ("Passwort: geheim99", "geheim99"),
+        ("401: Passwort: GHdOEcmVnrF", "GHdOEcmVnrF"),
+        ("contrase\u00f1a='BcwDVmVYsjg', usuario=ana", "BcwDVmVYsjg"),
         ("mot de passe : secret99", "secret99"),
         ("la contrase\u00f1a es secreto99", "secreto99"),
         ("senha: segredo99", "segredo99"),
