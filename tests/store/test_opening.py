@@ -81,7 +81,7 @@ def test_who_lacks_the_environments_key_is_told_and_goes_on(
 
 def test_a_lost_key_is_replaced_once_and_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     SqlStore(tmp_path / "btm.db").close()
-    (tmp_path / "btm.db.key").unlink()
+    (tmp_path / "btm.db.key").unlink(missing_ok=True)
     with caplog.at_level(logging.WARNING, "btm"):
         first = for_memory(tmp_path / "btm.db").load(NOW).hash_key
         assert for_memory(tmp_path / "btm.db").load(NOW).hash_key == first
@@ -98,6 +98,18 @@ def test_who_only_reads_what_was_learned_needs_no_key(
         result = CliRunner().invoke(cli, argv, catch_exceptions=False)
     assert result.exit_code == 0
     assert caplog.messages == []
+
+
+def test_a_key_that_may_not_be_read_does_not_hide_what_was_learned(tmp_path: Path) -> None:
+    with memory_of(path=tmp_path / "btm.db") as memory:
+        memory.call(call("get_order"), Tools(get_order=[TimeoutError("timed out")]))
+    (tmp_path / "btm.db.key").unlink(missing_ok=True)
+    (tmp_path / "btm.db.key").mkdir()  # who runs the tests may be allowed to read every file
+    argv = ["show", "--db", str(tmp_path / "btm.db")]
+    assert CliRunner().invoke(cli, argv, catch_exceptions=False).exit_code == 0
+    SqlStore(tmp_path / "btm.db", read_only=True).close()
+    with pytest.raises(StoreError, match="cannot be read"):
+        SqlStore(tmp_path / "btm.db")
 
 
 def test_an_evaluations_key_is_kept_beside_its_database(
