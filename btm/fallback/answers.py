@@ -41,7 +41,7 @@ def problem_of(
     ``returns`` and ``expected`` are what the map says about the failed tool. What the offer says that it lacks, or
     does not name among what it gives, is not asked of it.
     """
-    if value is None:
+    if value is None or (isinstance(value, str) and not value.strip()):
         return "it holds nothing about what was asked for"
     if offer.coverage < 1.0 and isinstance(value, list | Mapping) and not value:
         return "it is empty, and gives only a part"

@@ -186,6 +186,14 @@ class FallbackMap:
         compiled = self._compiled.get(tool)
         return frozenset(edge.template.tool for edge in compiled.fallbacks) if compiled else frozenset()
 
+    def stands_in(self, tool: str) -> bool:
+        """Whether this tool directly stands in for another one."""
+        return tool in self._stand_ins
+
+    @cached_property
+    def _stand_ins(self) -> frozenset[str]:
+        return frozenset[str]().union(*map(self.substitutes, self.tools))
+
     def repair_tools(self, tool: str) -> frozenset[str]:
         """The tools that repair this one, after any error."""
         compiled = self._compiled.get(tool)

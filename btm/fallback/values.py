@@ -110,6 +110,9 @@ def _unpack(value: Any, budget: list[int], depth: int) -> Any:
         return {
             f.name: _convert(getattr(value, f.name), budget, depth + 1) for f in dataclasses.fields(value)
         }
+    text = getattr(value, "text", None)
+    if isinstance(text, str) and isinstance(getattr(value, "type", None), str):  # a content block of any SDK
+        return {"type": value.type, "text": text}
     return text_of(value, MAX_TEXT)
 
 

@@ -43,7 +43,7 @@ class Ticket(NamedTuple):
     The newest incident stands last. What calls that run side by side are attempts on does not hang on which of them ends
     first. ``sequence`` counts from 1 in its conversation; 0 is a replay of a call that was taken in before, and teaches
     nothing. ``at`` is when it began, in epoch seconds; ``order`` counts the calls begun in all conversations, ``beside``
-    those of its conversation that had not ended when it began.
+    those of its conversation that had not ended when it began. ``turn`` names the answer of the model that asked for it.
     """
 
     call: ToolCall
@@ -53,6 +53,7 @@ class Ticket(NamedTuple):
     at: float = 0.0
     order: int = 0
     beside: int = 0
+    turn: str = ""
 
 
 @dataclass(slots=True)
@@ -72,6 +73,7 @@ class OpenIncident:
     latest: int = 0  # when something was last done about it
     before_that: int = 0  # and when before that
     until: int = 0  # the number of the call with which it has had its time
+    turn: str = ""  # the answer of the model that asked for the failed call
 
     def renew(self, number: int, until: int) -> None:
         """Note that something was done about it when ``number`` calls had begun; its time is until ``until`` at least."""
@@ -138,6 +140,8 @@ def matched(
         return _of_the_same_tool(note, incident, ticket, relations)
     if incident.outcome.ambiguous and relations.verifies(incident.call, call):
         return Match(Action.VERIFY, call.tool)
+    if note.turn and note.turn == ticket.turn:
+        return None  # asked for together with the failed call, and made after it: nobody knew of the failure
     stand_in = relations.stands_in(incident.call, call)
     if stand_in is not None:
         if ok and not stand_in.complete:

@@ -89,13 +89,16 @@ class ConversationTracker:
         """The open incidents, oldest first."""
         return tuple(note.incident for note in self._open.values())
 
-    def begin(self, call: ToolCall, fingerprint: str, at: float = 0.0) -> Ticket:
+    def begin(self, call: ToolCall, fingerprint: str, at: float = 0.0, turn: str = "") -> Ticket:
         """Note that a call begins; give the ticket to :meth:`finish`. A ticket never finished teaches nothing."""
         self._sequence += 1
         self._overdue += self._incidents.expire(self._sequence, at)
         self._done.begin(call, self._sequence)
+        for note in self._open.values():
+            if turn and note.turn == turn:  # as if they ran side by side: what comes next answers all of them
+                note.renew(self._sequence, note.until)
         beside = self._under_way.begin(self._sequence)
-        return Ticket(call, fingerprint, self._sequence, self._standing(), at, beside=beside)
+        return Ticket(call, fingerprint, self._sequence, self._standing(), at, beside=beside, turn=turn)
 
     def _let_in(self, ticket: Ticket, at: float) -> list[Incident]:
         """Take in that a call has ended; return the incidents whose time was over when the latest call began."""
@@ -344,7 +347,9 @@ class ConversationTracker:
             opened_at=at,
             parent_id=parent,
         )
-        note = OpenIncident(incident, {ticket.fingerprint: self._sequence}, failed_by=ticket.sequence)
+        note = OpenIncident(
+            incident, {ticket.fingerprint: self._sequence}, failed_by=ticket.sequence, turn=ticket.turn
+        )
         self._renew(note, ticket)
         self._incidents.add(note)
         return note

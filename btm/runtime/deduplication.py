@@ -50,6 +50,11 @@ class Finished:
             self._known[place] = (fingerprint, asked_by, known[2])
         return name_beside(name, fingerprint, known[0])
 
+    def asked_by(self, conversation: str, name: str) -> str:
+        """Return which answer of the model asked for a call, ``""`` where that is not known."""
+        known = self._known.get((conversation, name))
+        return known[1] if known is not None else ""
+
     def add(self, conversation: str, call_id: str) -> None:
         """Note that a call was taken in."""
         place = (conversation, call_id)

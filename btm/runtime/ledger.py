@@ -102,7 +102,8 @@ class Ledger:
             if (call.conversation, call.call_id) in self._finished:
                 return Ticket(call, print_, at=now)
             self._begun += 1
-            return conversation.tracker.begin(call, print_, now)._replace(order=self._begun)
+            turn = self._finished.asked_by(call.conversation, call.call_id)
+            return conversation.tracker.begin(call, print_, now, turn)._replace(order=self._begun)
 
     def teach(self, tool: str, rule: ErrorRule) -> None:
         """Judge the answers of ``tool`` by one more rule from now on, before those that were taught earlier."""

@@ -16,6 +16,15 @@ from btm.learning.judging import NOT_YET
 from btm.model import Effect, ErrorKind, Outcome, ToolCall
 from btm.store import TaughtRule
 
+# What a read that stands in for others may not give, whatever it is called.
+_NOTHING = Outcome(
+    ErrorKind.EMPTY_RESULT, silent=True, confidence=0.8, reason="nothing came back", rule="empty"
+)
+
+
+def _is_blank(result: Any) -> bool:
+    return result is None or (isinstance(result, str) and not result.strip())
+
 
 def _held_against(expectations: Expectations, result: Any, outcome: Outcome, now: float) -> Outcome:
     """Say what an empty answer lacks of what the map expects. A list may be empty: it is its rows that have fields."""
@@ -56,6 +65,8 @@ def outcome_of(
     outcome = classify(call, result=result, rules=rules, expectations=expectations, shape=shape, now=now)
     if outcome.kind is ErrorKind.EMPTY_RESULT and expectations is not None:
         outcome = _held_against(expectations, result, outcome, now)
+    if outcome.ok and _is_blank(result) and call.effect is Effect.READ and fallback_map.stands_in(call.tool):
+        return _NOTHING
     if outcome.silent and call.effect is Effect.WRITE:
         return replace(outcome, ambiguous=True)
     if outcome.ok and call.effect is Effect.WRITE and fallback_map.can_tell(call.tool):

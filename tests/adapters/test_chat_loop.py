@@ -234,3 +234,31 @@ def test_a_raised_text_with_our_tags_is_no_note() -> None:
     [message] = loop.run([{"id": "c1", "type": "function", "function": function}])
     assert "switch to pay" in message["content"]
     assert "<" not in message["content"]
+
+
+@pytest.mark.parametrize("awaited", [False, True])
+def test_calls_of_one_turn_are_no_recoveries_of_each_other(awaited: bool) -> None:
+    def get_manifest(vessel: str) -> str:
+        raise PermissionError("403 Forbidden")
+
+    def search_manifests(vessel: str) -> dict[str, str]:
+        return {"vessel": vessel, "cargo": "tea"}
+
+    with memory_of(mode="advise") as memory:
+        for number in range(4):
+            loop = ChatLoop(memory, [get_manifest, search_manifests], conversation=f"c{number}")
+            messages: list[Any] = [{"role": "user", "content": "What is on the Aurora?"}]
+            loop.prepare(messages)
+            given = '{"vessel": "Aurora-1701"}'
+            asked = [
+                {"id": name, "type": "function", "function": {"name": name, "arguments": given}}
+                for name in ("get_manifest", "search_manifests")
+            ]
+            messages.append({"role": "assistant", "content": None, "tool_calls": asked})
+            messages += asyncio.run(loop.arun(asked)) if awaited else loop.run(asked)
+            loop.prepare(messages)
+        assert [key for key, belief in memory.beliefs() if belief.n] == []
+        again = [{**call, "id": f"{call['id']}-2"} for call in asked[1:]]  # in a turn of its own it is one
+        messages.append({"role": "assistant", "content": None, "tool_calls": again})
+        loop.run(again)
+        assert [key.target for key, belief in memory.beliefs() if belief.n] == ["search_manifests"]

@@ -92,6 +92,9 @@ def test_a_write_that_says_it_was_done_is_not_repeated(text: str) -> None:
         "429: quota exceeded after insert of row 12 succeeded",
         "Wrote 3 rows; subsequent read failed with 429",
         "Booking confirmed (#8812). Could not send SMS: 429 rate limit",
+        "429 Too Many Requests. Tug T1 was assigned to Aurora.",
+        "guest was checked in; key card printer timed out",
+        "Motion 12 filed. 503 while notifying the parties",
     ],
 )
 @pytest.mark.parametrize("raised", [True, False])
@@ -114,6 +117,8 @@ def test_an_error_text_that_says_it_was_done_is_in_doubt_wherever_it_says_so(tex
         "429 too many requests have been made",
         "429 rate limited before the payment was sent",
         "429: Your request was not processed",
+        "429: no tug was assigned",
+        "429 rate limit: could not be checked in",
         "Rate limit reached: 60 messages sent per minute",
         "Error 429: API key created today has limited quota",
         '429 {"created_at": "2026-01-01", "message": "slow down"}',

@@ -10,6 +10,7 @@ import json
 import logging
 from collections import namedtuple
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -78,6 +79,7 @@ class McpResult(BaseModel):
         [{"type": "text", "text": '{"price"'}, {"type": "text", "text": ": 9}"}],
         McpResult(content=[McpText(text='{"price": 9}')]),
         McpResult(content=[], structuredContent={"price": 9}),
+        SimpleNamespace(content=[SimpleNamespace(type="text", text='{"price": 9}')], isError=False),
     ],
 )  # fmt: skip
 def test_a_result_is_read_whatever_form_it_came_in(result: object) -> None:

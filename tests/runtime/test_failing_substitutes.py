@@ -99,6 +99,30 @@ def test_a_substitute_that_gives_nothing_is_none_and_the_agent_is_told(nothing: 
         assert (switched.worked, switched.n) == (0.0, 1.0)
 
 
+@pytest.mark.parametrize("nothing", [None, "", " \n"])
+@pytest.mark.parametrize("pick", ["", ", pick: \"result | selectattr('vent', 'eq', call.vent) | first\""])
+def test_a_substitute_gives_nothing_whatever_it_is_called(nothing: object, pick: str) -> None:
+    readings = FallbackMap.from_text(f"""
+version: 1
+domain: greenhouse
+tools:
+  vent_position:
+    effect: read
+    fallbacks:
+      - {{tool: bay_panel, coverage: full, arguments: {{}}{pick}}}
+      - {{tool: logbook, coverage: 0.5, arguments: {{}}}}
+  bay_panel: {{effect: read}}
+  logbook: {{effect: read}}
+""")
+    with memory_of(fallback_map=readings, mode="act") as memory:
+        tools = Tools(vent_position=[DENIED], bay_panel=[nothing], logbook=[{"vent": "v1", "percent": 30}])
+        asked = call("vent_position", effect=readings.effect("vent_position"), vent="v1")
+        handled = memory.call(asked, tools)
+        assert (handled.served_by, handled.result) == ("logbook", {"vent": "v1", "percent": 30})
+        (failed,) = [belief for key, belief in memory.beliefs() if key.target == "bay_panel"]
+        assert failed.worked == 0.0
+
+
 def said(memory: ToolMemory, tools: Tools, name: str) -> str:
     context: Any = memory.call(call(name, effect=MAP.effect(name), order_id="O1"), tools).context
     text: str = context.text
