@@ -57,6 +57,12 @@ class OpenIncidents:
         known = self.known
         return {name: known[name] for name in ticket.seen if name in known}
 
+    def asked_in(self, turn: str, number: int) -> None:
+        """Note that a call begins in a turn: to what comes next, those that failed in it ended with it."""
+        for note in self.by_id.values() if turn else ():
+            if note.turn == turn:
+                note.renew(number, note.until)
+
     def of_call(self, fingerprint: str, tool: str) -> OpenIncident | None:
         """Return the newest incident that the same call (tool and arguments) belongs to."""
         for note in reversed(self.by_id.values()):

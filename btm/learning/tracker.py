@@ -94,9 +94,7 @@ class ConversationTracker:
         self._sequence += 1
         self._overdue += self._incidents.expire(self._sequence, at)
         self._done.begin(call, self._sequence)
-        for note in self._open.values():
-            if turn and note.turn == turn:  # as if they ran side by side: what comes next answers all of them
-                note.renew(self._sequence, note.until)
+        self._incidents.asked_in(turn, self._sequence)
         beside = self._under_way.begin(self._sequence)
         return Ticket(call, fingerprint, self._sequence, self._standing(), at, beside=beside, turn=turn)
 
@@ -347,9 +345,8 @@ class ConversationTracker:
             opened_at=at,
             parent_id=parent,
         )
-        note = OpenIncident(
-            incident, {ticket.fingerprint: self._sequence}, failed_by=ticket.sequence, turn=ticket.turn
-        )
+        since = {ticket.fingerprint: self._sequence}
+        note = OpenIncident(incident, since, failed_by=ticket.sequence, turn=ticket.turn)
         self._renew(note, ticket)
         self._incidents.add(note)
         return note
