@@ -24,19 +24,22 @@ from btm.logs.words import ANSWERS_ID, RESULT, fields, first, plain
 _KIND = (
     "openinferencespankind", "traceloopspankind", "mlflowspantype", "langfuseobservationtype", "runtype", "spandatatype",
     "spanattributestype", "metaspankind", "metakind", "attributesspankind", "attributesmetaspankind", "attributeskind",
-    "attributesweavekind", "observationtype", "spankind", "spantype", "eventtype", "type", "kind",
+    "attributesweavekind", "attributesgenkitmetadatasubtype", "observationtype", "spankind", "spantype", "eventtype",
+    "type", "kind",
 )  # fmt: skip
 _TOOLS = frozenset(("tool", "function", "executetool", "toolcall", "mcptool"))
-_NAME = ("genaitoolname", "spandataname", "spanattributesname", "toolname", "aitoolcallname", "toolcallfunctionname",
+_NAME = ("genaitoolname", "attributesgenkitname", "entityname", "spandataname",
+         "spanattributesname", "toolname", "aitoolcallname", "toolcallfunctionname",
          "traceloopentityname", "mcptoolname", "attributesname", "name", "opname", "displayname", "eventname")  # fmt: skip
 _INPUT = ("genaitoolcallarguments", "toolarguments", "aitoolcallargs", "aitoolcallinput", "gcpvertexagenttoolcallargs",
           "traceloopentityinput", "mlflowspaninputs", "langfuseobservationinput", "spandatainput", "metainputvalue",
           "metainput", "attributesinputvalue", "attributesmetainputvalue", "inputvalue", "inputs", "input",
-          "attributesinput", "propertiesaiinput", "toolcallfunctionarguments", "toolparameters")  # fmt: skip
+          "attributesinput", "attributesgenkitinput", "propertiesaiinput", "toolcallfunctionarguments",
+          "toolparameters")  # fmt: skip
 _OUTPUT = ("genaitoolcallresult", "toolresponse", "aitoolcallresult", "aitoolcalloutput", "gcpvertexagenttoolresponse",
            "traceloopentityoutput", "mlflowspanoutputs", "langfuseobservationoutput", "spandataoutput", "metaoutputvalue",
            "metaoutput", "attributesoutputvalue", "attributesmetaoutputvalue", "outputvalue", "outputs", "output",
-           "attributesoutput", "propertiesaioutputchoices")  # fmt: skip
+           "attributesoutput", "attributesgenkitoutput", "propertiesaioutputchoices")  # fmt: skip
 _CALL_ID = ("genaitoolcallid", "aitoolcallid", "toolcallid", "toolid")
 _TRACE = ("traceid", "attributestraceid", "rootspanid", "propertiesaitraceid")
 _OWN = ("spanid", "attributesspanid", "id", "observationid", "eventid")
@@ -49,7 +52,14 @@ _SESSION = ("genaiconversationid", "sessionid", "threadid", "conversationid", "a
 _ERROR = ("error", "metaerrormessage", "metaerror", "attributeserror", "attributeserrormessage", "exception", "errorinfo",
           "statusmessage")  # fmt: skip
 _ERROR_TYPE = ("errortype", "metaerrortype", "errorinfoexceptiontype")
-_STATUS = ("status", "attributesstatus", "genaitoolstatus", "level", "otelstatuscode")
+_STATUS = (
+    "attributesgenkitstate",
+    "status",
+    "attributesstatus",
+    "genaitoolstatus",
+    "level",
+    "otelstatuscode",
+)
 _INSIDE = frozenset(("meta", "span", "attributes", "input", "output", "spandata", "spanattributes", "metrics", "weave",
                      "errorinfo", "timestamps", "properties"))  # fmt: skip
 _CHILDREN = ("content", "observations", "spans", "children", "child_runs", "calls", "data", "traces", "runs", "rows",
@@ -90,7 +100,8 @@ def _calls(record: Any, trace: str, depth: int) -> Iterator[LooseCall | Asked]:
             yield Asked(trace, session, messages, time_of(first(flat, _START)))
     for key in _CHILDREN:
         if isinstance(inner := parsed_json(record.get(key)), list | dict) and depth < _DEPTH:
-            yield from _calls(inner, trace, depth + 1)
+            by_id = isinstance(inner, dict) and key == "spans"  # Genkit's
+            yield from _calls([*inner.values()] if by_id else inner, trace, depth + 1)
 
 
 def spans(record: Any) -> Iterator[LooseCall | Asked]:

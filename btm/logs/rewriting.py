@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from btm.logs import products
 from btm.logs.values import parsed_json, rows_in
 
 Rewrite = Callable[[Any], Any]
@@ -36,11 +37,37 @@ def rewriter(records: Iterable[Any]) -> Rewrite | None:
         return lambda record: (
             {"rows": rows_in(record)} if isinstance(record, dict) and rows_in(record) else record
         )
+    if any(products.messages_of(record) for record in seen):
+        return _of_products
+    if any(map(products.is_own_message, seen)):
+        return products.Retold().read
+    if any(map(_held, seen)):
+        return lambda record: (
+            {**record, "messages": [*map(products.Retold().read, held)]}
+            if (held := _held(record))
+            else record
+        )
     if any(_traced(record) or _completion(record) for record in seen):
         return _of_bedrock
     if seen and all(isinstance(r, dict) and "ts" in r and r.get("type") in ("say", "ask") for r in seen):
         return _Screen().read
     return None
+
+
+def _of_products(record: Any) -> Any:
+    found = products.messages_of(record)
+    return (
+        record
+        if found is None
+        else {"session_id": record.get("agent_id") or record.get("id"), "messages": found}
+    )
+
+
+def _held(record: Any) -> list[Any] | None:
+    """Return the messages of an export of LobeChat, which lie in its state."""
+    state = record.get("state", record) if isinstance(record, dict) else None
+    listed = state.get("messages") if isinstance(state, dict) else None
+    return listed if isinstance(listed, list) and any(map(products.is_own_message, listed)) else None
 
 
 def _mode_of(record: Any) -> str:

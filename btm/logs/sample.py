@@ -22,7 +22,7 @@ _RECORDS = 20
 _LINES = 200
 
 
-_SIGN = re.compile(rb'"([\w$.@-]{1,40})"\s*:\s*(?:"([^"\\]{1,60})")?')
+_SIGN = re.compile(rb'"([\w$.@:-]{1,40})"\s*:\s*(?:"([^"\\]{1,60})")?')
 
 
 class Shape(Enum):

@@ -52,7 +52,7 @@ def _reader_of(found: _Step) -> Callable[[Turns, _Step, float | None], None] | N
         return _seen
     if type(action) is dict and "observation" in found and _holds(fields(action), NAME):
         return _pair
-    if "stepnumber" in found or found.keys() == {"task", "taskimages"}:
+    if ("stepnumber" in found and "toolresults" not in found) or found.keys() == {"task", "taskimages"}:
         return _smolagents
     if type(output := found.get("modeloutput")) is dict and type(output.get("action")) is list:
         return _browser

@@ -25,7 +25,7 @@ class Sense(Enum):
 NAME = ("toolname", "functionname", "name", "tool", "function", "recipientname")
 ARGUMENTS = (
     "arguments", "args", "input", "toolargs", "toolarguments", "toolinput", "toolkwargs", "functionargs", "kwargs",
-    "rawinput", "actioninput", "argumentsjson", "inputjson", "paramsasjson", "params",
+    "rawinput", "rawargs", "actioninput", "argumentsjson", "inputjson", "paramsasjson", "params",
 )  # fmt: skip
 CALL_ID = ("toolcallid", "tooluseid", "callid", "toolid", "invocationid", "id", "requestid")
 ANSWERS_ID = ("toolcallid", "tooluseid", "callid", "toolid", "invocationid", "parenttooluseid", "sourcecallid", "actionid",
@@ -87,7 +87,7 @@ _CALLS = re.compile(
     rf"{_THING}\w*?(?:calls?|uses?|usage|requests?|requested|start(?:ed)?|begin|invocations?(?:serialized)?)"
     r"(?:event|content|part|block|item|requestevent)?$"
 )
-_BOTH = frozenset(("tool", "function", "dynamictool", "commandexecution", "actionevent"))
+_BOTH = frozenset(("tool", "function", "dynamictool", "toolformerdata", "commandexecution", "actionevent"))
 _ANSWER_WORDS = frozenset(("retryprompt", "observationevent", "agenterrorevent", "commandoutput"))
 _HYPHENATED = frozenset(
     ("toolcall", "toolresult", "toolerror", "toolreturn", "toolinvocation", "tooluse", "toolresponse", "tooloutput",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -190,3 +191,27 @@ def test_inspect_logs(form: str, tmp_path: Path) -> None:
     conversations, skipped = read(log)
     assert (len(conversations), skipped) == (1, [])
     assert [c.is_error for c in conversations[0].calls] == [True, True, None]
+
+
+def test_mlflow_traces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mlflow = library("mlflow")
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"file://{tmp_path / 'runs'}")
+
+    def make(tool: str, said: str, failed: bool) -> Any:
+        def run(**given: Any) -> str:
+            if failed:
+                raise PermissionError(said)
+            return said
+
+        return mlflow.trace(run, name=tool, span_type="TOOL")
+
+    with mlflow.start_span(name="agent", span_type="AGENT") as span:
+        for _, tool, given, said, failed in CALLS:
+            with suppress(PermissionError):
+                make(tool, said, failed)(**given)
+        trace_id = span.trace_id
+    mlflow.flush_trace_async_logging()
+    trace = mlflow.get_trace(trace_id)
+    assert told(tmp_path / "trace", trace.to_json()) == (1, 3, 2)
+    assert told(tmp_path / "found", json.dumps([trace.to_dict()])) == (1, 3, 2)

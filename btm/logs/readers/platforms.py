@@ -75,6 +75,8 @@ PLATFORMS = (
     _row("braintrust", "spans with `span_attributes` and a `root_span_id`", "span_attributes root_span_id"),
     _row("opik", "spans of type `tool` with a `trace_id` and `error_info`", "trace_id error_info"),
     _row("langwatch", "spans of type `tool` with `timestamps`", "timestamps span_id trace_id"),
+    _row("mastra", "spans with a `spanType` and an `entityName`", "traceId spanType"),
+    _row("genkit", "spans with the attribute `genkit:metadata:subtype`", "genkit:metadata:subtype", "genkit:type"),
     _row("honeyhive", "events with an `event_type` and an `event_name`", "event_type event_name session_id"),
     _row("posthog", "events `$ai_generation`", "$ai_trace_id"),
     _row("n8n", "an execution with `resultData` and its `runData`", "runData", "data workflowData", "executionId data",

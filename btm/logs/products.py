@@ -1,0 +1,165 @@
+"""Products whose logs hold calls in a form of their own: each as the messages that it means.
+
+==================  ===============================================  ==============================================
+product             a call                                           its answer
+==================  ===============================================  ==============================================
+AutoGPT             an episode's ``action.use_tool``                 the episode's ``result``
+gptme               a system message ``Ran command: ...``            (the same)
+Humanloop           a child of a flow's log with a ``tool``          its ``output`` or ``error``
+LM Studio           ``toolCallRequest`` of a version's step          ``toolCallResult``
+LobeChat            ``tools`` of a message, by ``apiName``           a message of role ``tool``, ``pluginError``
+NeMo Agent Toolkit  ``TOOL_START``, by its ``UUID``                  ``TOOL_END``
+Open Interpreter    a message of type ``code``                       one of type ``console``
+==================  ===============================================  ==============================================
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from btm.logs.values import parsed_json
+
+_Fields = Mapping[str, Any]
+_RAN = re.compile(
+    r"Ran (?:allowlisted )?command: `([^`]{1,4000})`(.*?)(?:Return code: (\d{1,3}))?\s*$", re.DOTALL
+)
+"""What gptme says of a command that it ran."""
+
+
+def call(own: object, name: object, arguments: Any) -> dict[str, Any]:
+    """Return the message of an assistant that calls one tool."""
+    made = {"id": str(own), "name": str(name), "arguments": parsed_json(arguments) or {}}
+    return {"role": "assistant", "content": None, "tool_calls": [made]}
+
+
+def answer(own: object, content: Any, failed: object = None) -> dict[str, Any]:
+    """Return the message that answers a call; ``failed`` is its error, if it has one."""
+    said = content if content not in (None, "") else failed
+    return {"role": "tool", "tool_call_id": str(own), "content": said, "is_error": bool(failed) or None}
+
+
+def messages_of(document: Any) -> list[dict[str, Any]] | None:
+    """Return the messages that a document of one of these products means; None for any other."""
+    if not isinstance(document, dict):
+        return None
+    history = document.get("event_history")
+    if isinstance(history, dict) and isinstance(history.get("episodes"), list):
+        return [*_episodes(history["episodes"])]
+    if isinstance(document.get("trace_children"), list):
+        return [*_children(document)]
+    listed = document.get("messages")
+    if isinstance(listed, list) and listed and all(isinstance(m, dict) and "versions" in m for m in listed):
+        return [message for version in listed for message in _version(version)]
+    return None
+
+
+def _episodes(episodes: list[Any]) -> Iterator[dict[str, Any]]:
+    for number, episode in enumerate(episodes):
+        action = (episode.get("action") or {}).get("use_tool") or episode.get("action") or {}
+        if not action.get("name"):
+            continue
+        yield call(number, action["name"], action.get("arguments") or action.get("args"))
+        if isinstance(result := episode.get("result"), dict):
+            lost = (
+                (result.get("reason") or result.get("error") or True)
+                if result.get("status") == "error"
+                else None
+            )
+            yield answer(number, result.get("outputs"), lost)
+
+
+def _children(log: _Fields) -> Iterator[dict[str, Any]]:
+    for child in log["trace_children"]:
+        if not isinstance(child, dict):
+            continue
+        if isinstance(tool := child.get("tool"), dict):
+            yield call(child.get("id"), tool.get("name") or tool.get("path"), child.get("inputs"))
+            yield answer(child.get("id"), child.get("output"), child.get("error"))
+        if isinstance(child.get("trace_children"), list):
+            yield from _children(child)
+
+
+def _version(message: _Fields) -> Iterator[dict[str, Any]]:
+    versions, chosen = message["versions"], message.get("currentlySelected") or 0
+    version = versions[chosen] if isinstance(versions, list) and chosen < len(versions) else {}
+    for step in version.get("steps") or [version]:
+        for piece in step.get("content") or ():
+            kind, own = (
+                piece.get("type"),
+                piece.get("toolCallRequestId") or piece.get("callId") or piece.get("toolCallId"),
+            )
+            if kind == "toolCallRequest":
+                yield call(own, piece.get("name"), piece.get("parameters"))
+            elif kind == "toolCallResult":
+                yield answer(own, parsed_json(piece.get("content")))
+            elif kind == "text":
+                yield {"role": version.get("role"), "content": piece.get("text")}
+
+
+def is_own_message(record: Any) -> bool:
+    """Whether a record is a message or event of gptme, LobeChat, the NeMo Agent Toolkit or Open Interpreter."""
+    if not isinstance(record, dict):
+        return False
+    told = record.get("role") == "system" and _RAN.match(str(record.get("content"))) is not None
+    return told or _is_ran(record) or _is_step(record) or _is_chat(record)
+
+
+def _is_ran(record: _Fields) -> bool:
+    return "format" in record and record.get("type") in ("code", "console") and "role" in record
+
+
+def _is_step(record: _Fields) -> bool:
+    payload = record.get("payload")
+    return isinstance(payload, dict) and "UUID" in payload and "event_type" in payload
+
+
+def _is_chat(record: _Fields) -> bool:
+    tools = record.get("tools")
+    return (
+        "role" in record
+        and isinstance(tools, list)
+        and any(isinstance(t, dict) and "apiName" in t for t in tools)
+    )
+
+
+class Retold:
+    """Retells records one by one, in their order: what was run has no id."""
+
+    def __init__(self) -> None:
+        self._ran = 0
+
+    def read(self, record: Any) -> Any:
+        """Return the message that a record means, or the record as it is."""
+        if not isinstance(record, dict):
+            return record
+        if _is_ran(record):
+            if record["type"] == "code":
+                self._ran += 1
+                return call(
+                    self._ran, "execute", {"language": record["format"], "code": record.get("content")}
+                )
+            shown = record["format"] == "output"
+            return answer(self._ran, record.get("content")) if shown else {"type": "stream_event"}
+        if _is_step(record):
+            payload = record["payload"]
+            data = payload.get("data") or {}
+            if payload["event_type"] == "TOOL_START":
+                return call(payload["UUID"], payload.get("name"), data.get("input"))
+            ended = payload["event_type"] == "TOOL_END"
+            return answer(payload["UUID"], data.get("output")) if ended else {"type": "stream_event"}
+        if _is_chat(record):
+            calls = [
+                c
+                for t in record["tools"]
+                for c in call(t.get("id"), t.get("apiName"), t.get("arguments"))["tool_calls"]
+            ]
+            return {**{k: v for k, v in record.items() if k != "tools"}, "tool_calls": calls}
+        if record.get("role") == "system" and (ran := _RAN.match(str(record.get("content")))):
+            self._ran += 1
+            done = {"arguments": {"command": ran[1]}, "output": ran[2].strip(), "exit_code": int(ran[3] or 0)}
+            return {"type": "tool_call", "id": f"ran-{self._ran}", "name": "shell", **done}
+        if record.get("role") == "tool" and isinstance(lost := record.get("pluginError"), dict):
+            return answer(record.get("tool_call_id"), record.get("content"), lost.get("message") or lost)
+        return record
