@@ -100,8 +100,9 @@ def _calls(record: Any, trace: str, depth: int) -> Iterator[LooseCall | Asked]:
             yield Asked(trace, session, messages, time_of(first(flat, _START)))
     for key in _CHILDREN:
         if isinstance(inner := parsed_json(record.get(key)), list | dict) and depth < _DEPTH:
-            by_id = isinstance(inner, dict) and key == "spans"  # Genkit's
-            yield from _calls([*inner.values()] if by_id else inner, trace, depth + 1)
+            if isinstance(inner, dict) and key == "spans":  # Genkit's, by their ids
+                inner = [*inner.values()]
+            yield from _calls(inner, trace, depth + 1)
 
 
 def spans(record: Any) -> Iterator[LooseCall | Asked]:
