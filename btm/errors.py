@@ -108,9 +108,8 @@ class MissingExtraError(BTMError, ImportError):
     def __init__(self, package: str, extra: str, purpose: str) -> None:
         self.package = package
         self.extra = extra
-        super().__init__(
-            f"{purpose} needs the package {package!r}: pip install 'bayesian-tool-memory[{extra}]'"
-        )
+        cure = f"'bayesian-tool-memory[{extra}]'" if extra else f"--no-deps {package}"
+        super().__init__(f"{purpose} needs the package {package!r}: pip install {cure}")
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -26,10 +26,10 @@ def env_group() -> None:
 )
 @JSON
 def check_command(domain: str, fallback_map: str | None, as_json: bool) -> None:
-    """Replay every task of DOMAIN: shop, tau2:retail, or your own as my_pkg.envs:ClinicEnv.
+    """Replay every task of DOMAIN: shop, tau2:retail (airline, telecom), bfcl, or your own as my_pkg.envs:ClinicEnv.
 
     \b
-    The gold calls have to reach the goal, and must not without the last write.
+    The gold calls have to reach the goal, and must not without the last change.
     Two replays have to give the same answers and states; reads may change nothing.
     Every value that a gold call uses has to be said by the user or shown before.
     Then: which tools tasks hang on, what stands in for them, and of how many
@@ -54,7 +54,7 @@ def _show(report: EnvironmentReport) -> None:
     found = table("check", "found")
     found.add_row("the gold calls reach the goal", f"{report.gold} of {report.tasks} tasks")
     found.add_row(
-        "and do so without their last write", f"{report.cut_short} of {report.writing} (none should)"
+        "and do so without their last change", f"{report.cut_short} of {report.writing} (none should)"
     )
     for scenario, count in report.makeable.items():
         found.add_row(f"{scenario} can be made", f"for {count} of {report.tasks}")

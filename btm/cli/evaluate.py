@@ -33,7 +33,7 @@ _SCENARIOS_HELP = (
     "--domain",
     default="shop",
     show_default=True,
-    help="shop, tau2:retail (needs the extra tau2), or your own: my_pkg.envs:ClinicEnv.",
+    help="shop; tau2:retail, tau2:airline, tau2:telecom (extra tau2); bfcl; or your own: my_pkg.envs:ClinicEnv.",
 )
 @click.option("--map", "fallback_map", metavar="MAP", help="A fallback map instead of the domain's own.")
 @click.option(

@@ -31,12 +31,16 @@ def simulated_clock() -> float:
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool as an agent is told of it; ``parameters`` is the JSON schema (an object) of its arguments."""
+    """A tool as an agent is told of it; ``parameters`` is the JSON schema (an object) of its arguments.
+
+    ``by_user``: the user does it with a device of their own. No fault strikes there, and no arm stands in between.
+    """
 
     name: str
     description: str
     parameters: Mapping[str, Any]
     effect: Effect
+    by_user: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +177,13 @@ def double_writes(task: Task, writes: Sequence[Write]) -> int:
 
 
 DOMAINS: Mapping[str, str] = MappingProxyType(
-    {"shop": "the built-in shop", "tau2:retail": "tau2-bench retail (extra: tau2)"}
+    {
+        "shop": "the built-in shop",
+        "tau2:retail": "tau2-bench retail (extra: tau2)",
+        "tau2:airline": "tau2-bench airline",
+        "tau2:telecom": "tau2-bench telecom: the user's phone has tools too",
+        "bfcl": "the multi-turn tasks of the Berkeley Function Calling Leaderboard (pip install --no-deps bfcl-eval mpmath)",
+    }
 )
 """The domains that ``load_environment`` knows, each with what it is."""
 
@@ -197,10 +207,14 @@ def _environment(domain: str) -> Environment:
         from btm.lab.shop import ShopEnvironment  # noqa: PLC0415 - a run loads only the domain it asks for
 
         return ShopEnvironment()
-    if domain == "tau2:retail":
-        from btm.lab.tau2 import RetailEnvironment  # noqa: PLC0415
+    if domain in DOMAINS and domain.startswith("tau2:"):
+        from btm.lab.tau2 import tau2_environment  # noqa: PLC0415
 
-        return RetailEnvironment()
+        return tau2_environment(domain.removeprefix("tau2:"))
+    if domain == "bfcl":
+        from btm.lab.bfcl import BfclEnvironment  # noqa: PLC0415
+
+        return BfclEnvironment()
     if ":" in domain and not domain.startswith("tau2:"):
         from btm.lab.loading import own_environment  # noqa: PLC0415
 

@@ -32,7 +32,7 @@ class EnvironmentReport:
     """What a check found.
 
     ``gold`` tasks of ``tasks`` reach their goal, ``cut_short`` of the ``writing`` do without
-    their last write (none should). ``makeable`` counts the tasks of which each scenario can be made;
+    their last change (none should). ``makeable`` counts the tasks of which each scenario can be made;
     ``substitutes`` names, for each tool that a task hangs on, what the map lets stand in.
     """
 
@@ -63,12 +63,12 @@ def check_environment(environment: Environment) -> EnvironmentReport:
         flaws += found
         good = not any(flaw.check == "gold" for flaw in found)
         gold += good
-        last = max((n for n, step in enumerate(task.steps) if step.effect is Effect.WRITE), default=None)
-        if good and last is not None:
+        last = _last_change(environment, task) if good else None
+        if last is not None:
             writing += 1
             if _reaches_without(environment, task, last):
                 cut_short += 1
-                what = f"its goal is reached without its last write, {task.steps[last].tool}: the check is too weak"
+                what = f"its goal is reached without its last change, {task.steps[last].tool}: the check is too weak"
                 flaws.append(Flaw("cut short", task.task_id, what))
         elif good and not task.answers:
             flaws.append(
@@ -125,6 +125,16 @@ def _answer(call: Any, tool: str, arguments: Mapping[str, Any]) -> bytes:
         return canonical(call(tool, dict(arguments)))
     except Exception as error:  # noqa: BLE001 - a tool may raise anything; that it does twice is what counts
         return canonical(f"{type(error).__name__}: {error}")
+
+
+def _last_change(environment: Environment, task: Task) -> int | None:
+    """Return the last step that changes something; what only sends a note may leave no trace."""
+    session, last = environment.open(task), None
+    for number, step in enumerate(task.steps):
+        before = len(session.writes)
+        _answer(session.call, step.tool, step.arguments)
+        last = number if len(session.writes) > before else last
+    return last
 
 
 def _reaches_without(environment: Environment, task: Task, left_out: int) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
-from btm.lab.agent import AgentRun, run_agent, solved
+from btm.lab.agent import AgentRun, Call, ToolResponse, run_agent, solved
 from btm.lab.arms import Arm
-from btm.lab.desk import Desk, OutOfBudgetError
+from btm.lab.desk import Desk, OutOfBudgetError, error_text
 from btm.lab.environment import double_writes
 from btm.lab.faults.clock import VirtualClock
 from btm.lab.metrics import Episode
@@ -65,10 +67,28 @@ def run_episode(arm: Arm, setup: Setup, stage: Stage, start: float, clean: float
 
 def _run(stage: Stage, desk: Desk, arm: Arm) -> AgentRun:
     task, tools, notices = desk.setup.task, desk.environment.tools, partial(arm.notices, desk)
+    call = _past_the_user(desk, arm.calls(desk))
     if stage.agent is None:
-        return run_agent(task, arm.calls(desk), tools=tools, wait=desk.clock.sleep, notices=notices)
+        return run_agent(task, call, tools=tools, wait=desk.clock.sleep, notices=notices)
     humans = desk.fallback_map.escalations()
-    return stage.agent.run(task, arm.calls(desk), tools=tools, humans=humans, notices=notices)
+    return stage.agent.run(task, call, tools=tools, humans=humans, notices=notices)
+
+
+def _past_the_user(desk: Desk, through: Call) -> Call:
+    """Let the user's own tools go past the arm: nobody's middleware stands before the user's device."""
+    tools = desk.environment.tools
+    if not any(spec.by_user for spec in tools.values()):
+        return through
+
+    def call(tool: str, arguments: Mapping[str, Any]) -> ToolResponse:
+        if tool not in tools or not tools[tool].by_user:
+            return through(tool, arguments)
+        try:
+            return ToolResponse(desk.session.call(tool, arguments))
+        except Exception as error:  # noqa: BLE001 - the user's device may raise anything; the agent sees the text
+            return ToolResponse(error_text(error), is_error=True)
+
+    return call
 
 
 def _solved(desk: Desk, run: AgentRun) -> bool:

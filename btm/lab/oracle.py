@@ -52,7 +52,7 @@ class Oracle:
                 self.seen.note(tool, arguments, value)
             return ToolResponse(value if done else str(value), is_error=not done)
         for candidate in self.fallback_map.candidates(call, kind, self.known):
-            found, answer = self._instead(call, candidate)
+            found, answer = self.instead(call, candidate)
             if found:
                 self.seen.note(tool, arguments, answer)
                 return ToolResponse(answer, served_by=candidate.tool)
@@ -71,7 +71,7 @@ class Oracle:
         best = min(whole, key=lambda one: self._price(one.tool, one.arguments), default=None)
         if best is None or self._price(best.tool, best.arguments) >= self._price(call.tool, call.arguments):
             return None
-        found, answer = self._instead(call, best)
+        found, answer = self.instead(call, best)
         if not found:
             return None
         self.seen.note(call.tool, call.arguments, answer)
@@ -115,10 +115,11 @@ class Oracle:
         if kind is None:
             return self._through(read)
         others = self.fallback_map.candidates(read, kind, self.known)
-        answers = (self._instead(read, candidate) for candidate in others)
+        answers = (self.instead(read, candidate) for candidate in others)
         return next((answer for answer in answers if answer[0]), (False, "nothing shows what the write did"))
 
-    def _instead(self, call: ToolCall, candidate: Step) -> tuple[bool, Any]:
+    def instead(self, call: ToolCall, candidate: Step) -> tuple[bool, Any]:
+        """Have a substitute answer for a call; whether it did, and with what."""
         results: list[Any] = []
         step: Step | None = candidate
         while step is not None:

@@ -7,12 +7,14 @@ one. So the gold calls are run once in a clean session, and the map is asked at 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from btm.fallback import FallbackMap
-from btm.lab.environment import Environment, ScriptStep, Session, Task
+from btm.lab.environment import Environment, ScriptStep, Session, ShownValue, Task
+from btm.lab.jsonvalue import equal, parsed
+from btm.lab.looking import Shown, look
 from btm.model import Effect, ToolCall
 from btm.runtime.known_values import Facts
 
@@ -22,7 +24,7 @@ class Replay:
     """One clean run of a task's gold calls, step by step.
 
     ``known`` is what the user said and what had been seen before each step, by field name. ``checkable`` numbers
-    the writes of which the map's verifying read can tell whether they happened.
+    the writes of which the map's verifying read can tell whether they happened, and shows what later steps need of them.
     """
 
     calls: tuple[ToolCall, ...]
@@ -45,7 +47,7 @@ def replay(environment: Environment, fallback_map: FallbackMap, task: Task) -> R
         undone = _done(session, fallback_map, call, known) if call.effect is Effect.WRITE else None
         result = session.call(step.tool, step.arguments)
         seen.note(step.tool, step.arguments, result)
-        if undone is False and _done(session, fallback_map, call, known) is True:
+        if undone is False and _done(session, fallback_map, call, known, task.used(number)) is True:
             checkable.add(number)
     return Replay(tuple(calls), tuple(before), frozenset(checkable))
 
@@ -56,14 +58,21 @@ def call_of(step: ScriptStep) -> ToolCall:
 
 
 def _done(
-    session: Session, fallback_map: FallbackMap, call: ToolCall, known: Mapping[str, Any]
+    session: Session,
+    fallback_map: FallbackMap,
+    call: ToolCall,
+    known: Mapping[str, Any],
+    used: Sequence[ShownValue] = (),
 ) -> bool | None:
-    """Ask the map's verifying read whether a write has happened; None when it cannot tell."""
+    """Ask the map's verifying read whether a write has happened; None when it cannot tell, or lacks what is ``used``."""
     check = fallback_map.verifier(call, known)
     if check is None or check.missing:
         return None
     try:
         result = session.call(check.tool, check.arguments or {})
     except Exception:  # noqa: BLE001 - a domain's tools raise what they like, and a failed look tells nothing
+        return None
+    shown = Shown(parsed(result), own=False, asked=call.arguments)
+    if not all(equal(look(shown, place, ""), place.value) for place in used):
         return None
     return fallback_map.done(call, result)

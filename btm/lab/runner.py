@@ -150,9 +150,7 @@ def _set_up(stage: Stage, request: Request, tasks: Sequence[Task]) -> tuple[list
                 left_out[scenario] += 1
             else:
                 setups.append(setup)
-    for scenario, count in left_out.items():
-        if count == len(tasks):
-            raise EvaluationError(
-                f"{scenario} cannot be made for any of these tasks with these kinds of fault"
-            )
+    if not setups:
+        named = ", ".join(left_out)
+        raise EvaluationError(f"{named} cannot be made for any of these tasks with these kinds of fault")
     return setups, left_out

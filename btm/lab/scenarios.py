@@ -35,11 +35,14 @@ from btm.lab.decisive import decisive_tools
 from btm.lab.environment import Environment, ScriptStep, Task
 from btm.lab.faults.corrupt import harms
 from btm.lab.faults.draw import Draw
+from btm.lab.faults.injector import Injector
 from btm.lab.faults.kinds import MAY_FOLLOW_THE_EFFECT, RAISED, REPEAT_HEALS, RETURNED
 from btm.lab.faults.plan import Fault, FaultPlan, NoFaults, RandomFaults, Site
 from btm.lab.faults.settings import EQUAL_WEIGHTS, FaultSettings
 from btm.lab.faults.shape import Shapes
-from btm.lab.jsonvalue import field_name
+from btm.lab.jsonvalue import equal, field_name, parsed
+from btm.lab.looking import Shown, look
+from btm.lab.oracle import Oracle
 from btm.lab.own_agent import OwnAgent
 from btm.lab.plans import BlockedTools, HealingFaults, SiteName, name_of
 from btm.lab.replay import Replay, replay
@@ -265,7 +268,26 @@ class Stage:
         if not candidate.complete or task.steps[number].tool in (candidate.tool, *candidate.via):
             return False
         needed = {field_name(place.path) for place in task.used(number)}
-        return not needed & set(candidate.lacks)
+        if needed & set(candidate.lacks):
+            return False
+        return candidate.coverage == 1 or self._gives(task, number, candidate)
+
+    def _gives(self, task: Task, number: int, candidate: Step) -> bool:
+        """Try a substitute that serves some calls only: whether it shows, at this point, what this step showed."""
+        session, call = self.environment.open(task), self.replay(task).calls[number]
+        through = Injector(session.call, NoFaults())
+        tries = Oracle(
+            through,
+            through,
+            self.fallback_map,
+            self.environment.tools,
+            self.replay(task).known[number],
+        )
+        for step in task.steps[:number]:
+            session.call(step.tool, step.arguments)
+        found, answer = tries.instead(call, candidate)
+        shown = Shown(parsed(answer), own=False, asked=call.arguments)
+        return found and all(equal(look(shown, place, ""), place.value) for place in task.used(number))
 
     def blocked(self, task: Task, tool: str, kind: ErrorKind) -> Setup | None:
         """Return the episode of a task in which one tool is blocked for good, None where it does not hang on that tool."""

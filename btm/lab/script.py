@@ -57,18 +57,24 @@ class RecordedScript:
 
 
 def bind(
-    calls: Sequence[Gold], session: Session, given: Callable[[Path, Any], bool], effects: Mapping[str, Effect]
+    calls: Sequence[Gold],
+    session: Session,
+    given: Callable[[Path, Any], bool],
+    effects: Mapping[str, Effect],
+    *,
+    knows: bool = False,
 ) -> RecordedScript:
     """Run the gold calls in a clean session and return the script.
 
-    ``given(path, value)`` says whether an argument's leaf came from the user or is the agent's own. Raises
-    UnboundError for a leaf that is neither given nor shown, and whatever a gold call raises.
+    ``given(path, value)`` says whether an argument's leaf came from the user or is the agent's own; with ``knows`` the agent
+    is taken to know what nothing shows. Raises UnboundError for any other leaf that is neither given nor shown, and
+    whatever a gold call raises.
     """
     steps: list[ScriptStep] = []
     results: list[Any] = []
     for gold in calls:
         sources = tuple(
-            (path, Given() if given(path, value) else _shown(results, gold.tool, path, value))
+            (path, Given() if given(path, value) else _shown(results, gold.tool, path, value, knows=knows))
             for path, value in leaves(gold.arguments)
             if path
         )
@@ -98,7 +104,7 @@ def _beside(result: Any, path: Path) -> tuple[Pair, ...]:
     return tuple(sorted(others, key=repr)) if len(path) > len(element) else ()
 
 
-def _shown(results: Sequence[Any], tool: str, path: Path, value: Any) -> Source:
+def _shown(results: Sequence[Any], tool: str, path: Path, value: Any, *, knows: bool) -> Source:
     """Find where a value was shown: under the argument's own name if anywhere, else at the first place."""
     places = [
         (step, place)
@@ -106,6 +112,8 @@ def _shown(results: Sequence[Any], tool: str, path: Path, value: Any) -> Source:
         for place, found in leaves(result)
         if equal(found, value)
     ]
+    if not places and knows:
+        return Given()
     if not places:
         raise UnboundError(
             f"{tool} needs {_dotted(path)} = {value!r}, which the user does not give and no call shows"

