@@ -16,6 +16,7 @@ from btm.lab.fixed_orders import FixedOrder
 from btm.lab.forgetful import Forgetful
 from btm.lab.oracle import Oracle
 from btm.lab.outside_arms import Chain, PlainBreaker, Tenacity
+from btm.lab.prompted_arms import PROMPTED
 
 NEUTRAL = "The call failed. Continue."
 """What the control for advice says: a message at the same place that advises nothing."""
@@ -97,6 +98,11 @@ class Clairvoyant(Forgetful):
         return Oracle(desk.call, desk.injector, desk.fallback_map, tools, given)
 
 
+COMPLIANCE = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""How often a simulated model does what a context says: the arms ``btm:advise@...``, a curve of gain over compliance."""
+
+HASTY = "btm:advise@hasty"
+
 BTM_ARMS: Mapping[str, str] = {
     "btm": "with btm in act mode: it recovers by itself before the agent sees the error",
     "btm:observe": "btm only learns",
@@ -109,6 +115,11 @@ BTM_ARMS: Mapping[str, str] = {
     "btm:flat": "btm in act mode, each number learned for itself from Beta(1, 1)",
     "btm:shuffled": "btm in act mode, its learned numbers dealt out to other keys of the same action and try",
     "btm:shuffled-kind": "as btm:shuffled, within the same kind of error too: only tools and targets are mixed up",
+    **{
+        f"btm:advise@{share:g}": f"btm:advise with a simulated model that does what it is told in {share:.0%} of cases"
+        for share in COMPLIANCE
+    },
+    HASTY: "btm:advise@1, but the simulated model hands over at one failure in five, whatever it is told",
     "btm:informed": "btm in act mode, told the true chances (heterogeneous profile): the most that learning could reach",
 }
 """The arms with btm, each with what it is."""
@@ -132,6 +143,7 @@ _PLAIN: Mapping[str, Callable[[str], Arm]] = {
     "tenacity": Tenacity,
     "chain": Chain,
     "breaker": PlainBreaker,
+    **{name: made for name, (made, _) in PROMPTED.items()},
     "oracle": Clairvoyant,
     "retry3:any": lambda name: FixedOrder(name, RETRIES, switches=False, any_kind=True),
     **dict.fromkeys(ORDERS, ORDERS.__getitem__),
@@ -145,6 +157,7 @@ ARMS: Mapping[str, str] = {
     "tenacity": "the library tenacity: three tries of whatever raises, exponential waits",
     "chain": "the map's first substitute on an exception, always, as with_fallbacks of LangChain",
     "breaker": "three tries through a circuit breaker a tool: open after five failures in a row, for a minute",
+    **{name: about for name, (_, about) in PROMPTED.items()},
     "oracle": "helped by one who knows the map and the faults: the most that can be reached",
     **dict.fromkeys(ORDERS, "a fixed order with btm's map, classifier and verification, but nothing learned"),
     **BTM_ARMS,

@@ -28,7 +28,10 @@ def error_text(error: Exception) -> str:
 
 @dataclass
 class Desk:
-    """One episode of one arm. ``call`` runs a tool: it counts the cost, lets faults strike, and reaches the session."""
+    """One episode of one arm. ``call`` runs a tool: it counts the cost, lets faults strike, and reaches the session.
+
+    ``reflections`` are what an arm with several trials noted of those before.
+    """
 
     setup: Setup
     conversation: str
@@ -41,6 +44,7 @@ class Desk:
     fails_at_first: float = 0.0
     cost: float = 0.0
     budget: float = math.inf
+    reflections: tuple[str, ...] = ()
 
     @classmethod
     def lay(

@@ -25,43 +25,62 @@ def run_episode(arm: Arm, setup: Setup, stage: Stage, start: float, clean: float
     ``clean`` is what the task costs the arm when nothing fails: with it, the setup's allowance bounds the episode.
     """
     bounded = setup.drawn is Scenario.RETRY_WORKS
-    desk = Desk.lay(
-        setup,
-        stage.environment,
-        stage.fallback_map,
-        stage.shapes,
-        clock=VirtualClock(start),
-        name=stage.name,
-        world=stage.world,
-        faults=stage.settings.budget if bounded else None,
-        clean=clean,
-        rate=stage.settings.rate,
-    )
-    run: AgentRun | None = None
+    clock, reflections, desks = VirtualClock(start), (), []
+    trials: int = getattr(arm, "trials", 1)
+    while True:
+        desk = Desk.lay(
+            setup,
+            stage.environment,
+            stage.fallback_map,
+            stage.shapes,
+            clock=clock,
+            name=stage.name,
+            world=stage.world,
+            faults=stage.settings.budget if bounded else None,
+            clean=clean,
+            rate=stage.settings.rate,
+        )
+        desk.reflections = reflections
+        desks.append(desk)
+        run = _tried(stage, desk, arm)
+        good = run is not None and _solved(desk, run)
+        if good or len(desks) == trials:
+            return _episode(arm, stage, desks, run, good=good)
+        reflections = (*reflections, *arm.reflect(desk))  # type: ignore[attr-defined]
+
+
+def _tried(stage: Stage, desk: Desk, arm: Arm) -> AgentRun | None:
+    """Run the agent once; None where its budget ended it, undone."""
     try:
-        run = _run(stage, desk, arm)
+        return _run(stage, desk, arm)
     except OutOfBudgetError:
-        pass  # the episode ends here, undone
+        return None
     finally:
         arm.done(desk)
-    injector = desk.injector
-    good_s = sum(made.took_s for made in injector.calls if made.fault is None)
+
+
+def _episode(arm: Arm, stage: Stage, desks: list[Desk], run: AgentRun | None, *, good: bool) -> Episode:
+    """Sum up an episode over its trials; it ended as its last one did."""
+    setup, clock = desks[-1].setup, desks[-1].clock
+    calls = [made for desk in desks for made in desk.injector.calls]
+    good_s = sum(made.took_s for made in calls if made.fault is None)
     return Episode(
         arm=arm.name,
         scenario=setup.scenario,
         task_id=setup.task.task_id,
         kinds=setup.kinds,
-        solved=run is not None and _solved(desk, run),
+        solved=good,
         escalated=run is not None and run.escalated,
-        calls=len(injector.calls),
-        identical_repeats=injector.identical_repeats,
-        double_writes=double_writes(setup.task, desk.session.writes),
-        elapsed_s=round(desk.clock.elapsed, 6),
-        cost=desk.cost,
+        calls=len(calls),
+        identical_repeats=sum(desk.injector.identical_repeats for desk in desks),
+        double_writes=sum(double_writes(setup.task, desk.session.writes) for desk in desks),
+        elapsed_s=round(clock.elapsed, 6),
+        cost=sum(desk.cost for desk in desks),
         exhausted=run is None,
         world=stage.world.seed if stage.world is not None else 0,
-        waited_s=round(desk.clock.elapsed - good_s, 6),
-        faults_met=sum(made.fault is not None for made in injector.calls),
+        waited_s=round(clock.elapsed - good_s, 6),
+        faults_met=sum(made.fault is not None for made in calls),
+        trials=len(desks),
     )
 
 

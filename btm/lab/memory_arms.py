@@ -6,6 +6,7 @@ import itertools
 import math
 import random
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,8 @@ _BELIEFS: Mapping[str, BeliefModel] = {
     "btm:flat": BeliefModel.FLAT,
 }
 
+_HASTE = 0.2
+
 _DEALT_WITHIN: Mapping[str, Callable[[EvidenceKey], tuple[object, ...]]] = {
     "btm:shuffled": lambda key: (key.action, key.ordinal),
     "btm:shuffled-kind": lambda key: (key.kind, key.action, key.ordinal),
@@ -58,7 +61,7 @@ def memory_arm(
 
     Raises EvaluationError when a file is there that no evaluation wrote.
     """
-    made = ShuffledArm if name in _DEALT_WITHIN else MemoryArm
+    made = ShuffledArm if name in _DEALT_WITHIN else HalfHeeding if "@" in name else MemoryArm
     return made(name, fallback_map, seed, database)
 
 
@@ -96,7 +99,7 @@ class MemoryArm:
             fallback_map=self._map,
             policies=self._policies,
             options=MemoryOptions(
-                mode=_MODES.get(self.name, Mode.ACT),
+                mode=_MODES.get(self.name.partition("@")[0], Mode.ACT),
                 beliefs=_BELIEFS.get(self.name, BeliefModel.POOLED),
                 clock=self._time,
                 sleep=self._sleep,
@@ -155,6 +158,37 @@ class MemoryArm:
     def close(self) -> None:
         """Write what is left, and close the database."""
         self.memory.close()
+
+
+class HalfHeeding(MemoryArm):
+    """Advice to a simulated model with stated behaviour: it heeds a context with some chance, else it never saw it.
+
+    ``hasty`` heeds all, but at one failure in five hands the task over instead. Draws go by seed, conversation and call.
+    """
+
+    def calls(self, desk: Desk) -> Call:
+        """Return the tools with the memory around them, and some of what it says left out."""
+        through, share = super().calls(desk), self.name.partition("@")[2]
+        draw, numbers = Draw((self._seed, "heeds", desk.conversation)), itertools.count()
+        human = next(iter(self._map.escalations()), None)
+
+        def call(tool: str, arguments: Mapping[str, Any]) -> ToolResponse:
+            said = through(tool, arguments)
+            unit = draw.unit(next(numbers))
+            if said.advice is None:
+                return said
+            if share == "hasty":
+                give_up = human is not None and said.is_error and unit < _HASTE
+                return replace(said, advice=f"next: escalate with {human}") if give_up else said
+            return said if unit < float(share) else replace(said, advice=None)
+
+        return call
+
+    def notices(self, desk: Desk) -> str:
+        """Return what the memory says before the agent's turn, to a model that heeds."""
+        share = self.name.partition("@")[2]
+        heard = share == "hasty" or Draw((self._seed, "notices", desk.conversation)).unit() < float(share)
+        return super().notices(desk) if heard else ""
 
 
 class ShuffledArm(MemoryArm):

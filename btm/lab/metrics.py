@@ -26,6 +26,7 @@ class Episode:
     its script does not ask for that. ``elapsed_s`` is simulated time, ``cost`` what the calls cost (1 each unless
     a profile says otherwise), ``exhausted`` that a step budget ended it, ``world`` the seed of the tools' characters.
     ``faults_met`` counts the calls that a fault struck; ``waited_s`` is what of the time went by in those and between calls.
+    ``trials`` counts how often the task was begun anew.
     """
 
     arm: str
@@ -43,6 +44,7 @@ class Episode:
     world: int = 0
     faults_met: int = 0
     waited_s: float = 0.0
+    trials: int = 1
 
     @property
     def dropped(self) -> bool:
