@@ -195,18 +195,24 @@ def _with_looks(plain: Sequence[Gold], bound: RecordedScript, task: GoldTask) ->
         looks: list[tuple[int, Place]] = []
         for step in range(number if bound.steps[number].effect is Effect.WRITE else 0):
             if bound.steps[step].effect is Effect.READ:
-                shown = [p for p, v in leaves(bound.results[step]) if any(equal(v, leaf) for leaf in mine)]
-                if not shown and step < task.first and (first := _first(bound.results[step])) is not None:
-                    shown = [first]
+                asked = [leaf for _, leaf in leaves(dict(plain[step].arguments))]
+                if step < task.first and (news := _first(bound.results[step], but=asked)) is not None:
+                    shown = [news]
+                else:
+                    shown = [
+                        p for p, v in leaves(bound.results[step]) if any(equal(v, leaf) for leaf in mine)
+                    ]
                 looks += [(step, place) for place in shown[:1]]
         made.append(Gold(gold.tool, gold.arguments, tuple(looks)))
     return made
 
 
-def _first(result: Any) -> Place | None:
-    """Return where the first value of a result stands, by which it can be seen to have answered."""
-    shown = leaves(parsed(result))
-    return next((path for path, leaf in shown if field_name(path) and leaf not in (None, "", [], {})), None)
+def _first(result: Any, but: Sequence[Any] = ()) -> Place | None:
+    """Return where the first value of a result stands, by which it can be seen to have answered; no echo of ``but``."""
+    nothing = (None, "", [], {}, *but)
+    return next(
+        (path for path, leaf in leaves(parsed(result)) if field_name(path) and leaf not in nothing), None
+    )
 
 
 def _told(value: Any, bound: RecordedScript) -> ExpectedAnswer:

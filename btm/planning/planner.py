@@ -16,6 +16,7 @@ learned about. Policies forbid or require first; escalating comes when nothing w
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -305,13 +306,22 @@ def _possible(incident: Incident, options: Options) -> Iterator[Step]:
         if not incident.tried(Action.REPAIR, repair.target):
             yield repair
     for switch in (*options.switches, *options.hints):
-        if _again(incident, switch) and not (switch.coverage < 1.0 and _lacks_something(incident)):
+        if _again(incident, switch) and not _no_better(incident, switch):
             yield switch
 
 
-def _lacks_something(incident: Incident) -> bool:
-    """Whether there is an answer, only not all of it: then one that lacks something else is no better."""
-    return incident.outcome.silent and incident.kind in (ErrorKind.PARTIAL_DATA, ErrorKind.SCHEMA_DRIFT)
+_MISSING = re.compile(r"the required field (\S{1,100}) is missing")
+
+
+def _no_better(incident: Incident, switch: Step) -> bool:
+    """Whether an answer is there, only not whole, and a substitute lacks something else: unless it has just that."""
+    lacking = incident.outcome.silent and incident.kind in (ErrorKind.PARTIAL_DATA, ErrorKind.SCHEMA_DRIFT)
+    if not lacking or switch.coverage == 1.0:
+        return False
+    missing = _MISSING.fullmatch(incident.outcome.reason)
+    if missing is None or missing.group(1) in switch.lacks:
+        return True
+    return bool(switch.gives) and missing.group(1) not in switch.gives
 
 
 def _may_revise(incident: Incident, options: Options) -> bool:

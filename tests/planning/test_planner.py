@@ -394,3 +394,13 @@ def test_half_an_answer_is_not_exchanged_for_another_half(kind: str, silent: boo
     failed = incident(kind, outcome=Outcome(ErrorKind(kind), silent=silent))
     assert ("track_shipment" in tools(FREE.plan(failed, offers, always(0.9)))) is offered
     assert "list_orders" in tools(FREE.plan(failed, offers, always(0.9)))
+
+
+@pytest.mark.parametrize(("gives", "lacks", "offered"), [
+    (("status",), (), True), (("total",), (), False), ((), (), True), ((), ("status",), False),
+])  # fmt: skip
+def test_a_half_that_has_just_what_is_missing_is_offered(gives: Any, lacks: Any, offered: bool) -> None:
+    missing = Outcome(ErrorKind.PARTIAL_DATA, silent=True, reason="the required field status is missing")
+    other = replace(switch("half", value=0.8), gives=gives, lacks=lacks)
+    plan = FREE.plan(incident("partial_data", outcome=missing), Options(switches=(other,)), always(0.9))
+    assert ("half" in tools(plan)) is offered
