@@ -39,6 +39,10 @@ _SCENARIOS_HELP = (
 @click.option(
     "--agent", metavar="MODULE:NAME", help="Your own agent instead of the scripted one: my_pkg:make_agent."
 )
+@click.option(
+    "--base-url", metavar="URL", help="A chat model as the agent: an OpenAI-compatible server, with --model."
+)
+@click.option("--model", metavar="NAME", help="The model's name there.")
 @click.option("--scenario", "scenarios", multiple=True, metavar="NAME", help=_SCENARIOS_HELP)
 @click.option(
     "--arms",
@@ -172,6 +176,11 @@ def evaluate(as_json: bool, list_arms: bool, grid: bool, picture: str | None, **
         return
     try:
         outputs, workers = Outputs.take(options), options.pop("workers")
+        base_url, model = options.pop("base_url"), options.pop("model")
+        if base_url or model:
+            from btm.lab.own_agent import model_name  # noqa: PLC0415
+
+            options["agent"] = model_name(base_url, model)
         if grid:
             _grid(options, picture, as_json)
             return

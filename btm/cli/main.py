@@ -57,6 +57,11 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
         "regret",
         "Measure what deciding by learned numbers loses against the best, in simulation.",
     ),
+    "failbench": (
+        "btm.cli.failbench",
+        "failbench",
+        "Measure how an agent treats failures, in five dimensions.",
+    ),
     "placement": ("btm.cli.placement", "placement", "Measure where the context helps your model most."),
     "skills": ("btm.cli.skills", "skills_group", "Mine, measure and export skill cards from logs."),
     "judge": (

@@ -45,6 +45,7 @@ class Desk:
     cost: float = 0.0
     budget: float = math.inf
     reflections: tuple[str, ...] = ()
+    injected_chars: int = 0
 
     @classmethod
     def lay(

@@ -90,10 +90,14 @@ class ScriptStep:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedAnswer:
-    """What the user wants to know, and the places a tool result must have shown for it to be known."""
+    """What the user wants to know, and the places a tool result must have shown for it to be known.
+
+    ``looked``: it only had to be looked up, in no words of the agent's.
+    """
 
     text: str
     sources: tuple[ShownValue, ...]
+    looked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +178,11 @@ def double_writes(task: Task, writes: Sequence[Write]) -> int:
     asked = Counter(task.changes)
     made = Counter(w.change for w in writes)
     return sum(max(0, n - max(1, asked[change])) for change, n in made.items())
+
+
+def wrong_writes(task: Task, writes: Sequence[Write]) -> int:
+    """Count changes that the task does not ask for."""
+    return sum(w.change not in task.changes for w in writes)
 
 
 DOMAINS: Mapping[str, str] = MappingProxyType(

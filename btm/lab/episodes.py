@@ -10,7 +10,7 @@ from typing import Any
 from btm.lab.agent import AgentRun, Call, ToolResponse, run_agent, solved
 from btm.lab.arms import Arm
 from btm.lab.desk import Desk, OutOfBudgetError, error_text
-from btm.lab.environment import double_writes
+from btm.lab.environment import double_writes, wrong_writes
 from btm.lab.faults.clock import VirtualClock
 from btm.lab.metrics import Episode
 from btm.lab.scenarios import Scenario, Setup, Stage
@@ -81,16 +81,30 @@ def _episode(arm: Arm, stage: Stage, desks: list[Desk], run: AgentRun | None, *,
         waited_s=round(clock.elapsed - good_s, 6),
         faults_met=sum(made.fault is not None for made in calls),
         trials=len(desks),
+        longest_loop=max(desk.injector.longest_loop for desk in desks),
+        wrong_writes=wrong_writes(setup.task, desks[-1].session.writes),
+        injected_chars=sum(desk.injected_chars for desk in desks),
     )
 
 
 def _run(stage: Stage, desk: Desk, arm: Arm) -> AgentRun:
     task, tools, notices = desk.setup.task, desk.environment.tools, partial(arm.notices, desk)
-    call = _past_the_user(desk, arm.calls(desk))
+    call = _past_the_user(desk, _measured(desk, arm.calls(desk)))
     if stage.agent is None:
         return run_agent(task, call, tools=tools, wait=desk.clock.sleep, notices=notices)
     humans = desk.fallback_map.escalations()
     return stage.agent.run(task, call, tools=tools, humans=humans, notices=notices)
+
+
+def _measured(desk: Desk, through: Call) -> Call:
+    """Count what an arm says to the agent."""
+
+    def call(tool: str, arguments: Mapping[str, Any]) -> ToolResponse:
+        answer = through(tool, arguments)
+        desk.injected_chars += len(answer.advice or "")
+        return answer
+
+    return call
 
 
 def _past_the_user(desk: Desk, through: Call) -> Call:

@@ -12,7 +12,7 @@ import hashlib
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -230,5 +230,6 @@ def _heard(bound: RecordedScript) -> list[ExpectedAnswer]:
     for number, step in enumerate(bound.steps):
         place = _first(bound.results[number]) if step.effect is Effect.READ else None
         if place is not None:
-            found.append(bound.answer((number, place), text=f"{number + 1}. {step.tool}"))
+            looked = bound.answer((number, place), text=f"{number + 1}. {step.tool}")
+            found.append(replace(looked, looked=True))
     return found

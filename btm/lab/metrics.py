@@ -26,7 +26,9 @@ class Episode:
     its script does not ask for that. ``elapsed_s`` is simulated time, ``cost`` what the calls cost (1 each unless
     a profile says otherwise), ``exhausted`` that a step budget ended it, ``world`` the seed of the tools' characters.
     ``faults_met`` counts the calls that a fault struck; ``waited_s`` is what of the time went by in those and between calls.
-    ``trials`` counts how often the task was begun anew.
+    ``trials`` counts how often the task was begun anew, ``longest_loop`` how
+    often one failed call was repeated at most, ``wrong_writes`` changes that the task does not ask for.
+    ``injected_chars`` is the length of what the arm said to the agent.
     """
 
     arm: str
@@ -45,6 +47,9 @@ class Episode:
     faults_met: int = 0
     waited_s: float = 0.0
     trials: int = 1
+    longest_loop: int = 0
+    wrong_writes: int = 0
+    injected_chars: int = 0
 
     @property
     def dropped(self) -> bool:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("btm")
 
+_MODEL = "model:"
+
 _PYTHON: Mapping[str, type] = {
     "string": str,
     "integer": int,
@@ -45,7 +47,7 @@ class OwnAgent:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._make = load_named(name, "the agent")
+        self._make = _model_agent(name) if name.startswith(_MODEL) else load_named(name, "the agent")
         if not callable(self._make):
             raise EvaluationError(
                 f"the agent {name} is a {type(self._make).__name__}; expected a function of its tools"
@@ -61,17 +63,23 @@ class OwnAgent:
         humans: Sequence[str] = (),
         notices: Callable[[], str] = str,
     ) -> AgentRun:
-        """Give the agent a task's request. An answer counts as told when its text stands in what the agent answers.
+        """Give the agent a task's request.
+
+        An answer counts as told when its text stands in what the agent answers; one that only had to be looked up, when a
+        tool has shown it.
 
         ``humans`` are the tools that hand a task over: calling one that the script does not is giving up.
         """
         made: list[AgentCall] = []
+        seen: list[str] = []
         lock = threading.Lock()  # agents may call tools side by side; an episode has one order
 
         def ask(tool: str, arguments: Mapping[str, Any]) -> Any:
             with lock:
                 answer = call(tool, arguments)
                 made.append(AgentCall(-1, tool, arguments, answer.is_error, "agent"))
+                if not answer.is_error:
+                    seen.append(str(answer.value))
             return _shown(answer.value, answer.is_error, answer.advice)
 
         agent = self._make([_function(spec, ask) for spec in tools.values()])
@@ -82,12 +90,19 @@ class OwnAgent:
         request = f"{task.request}\n\n{said}" if said else task.request
         try:
             text = str(_awaited(agent(request)))
+        except EvaluationError:
+            raise
         except Exception as error:  # noqa: BLE001 - it is what is measured, and may raise anything
             self._tell(task, error)
             text = ""
         scripted = {step.tool for step in task.steps}
         given_up = any(c.tool in humans and c.tool not in scripted and not c.is_error for c in made)
-        told = tuple(a.text for a in task.answers if a.text.casefold() in text.casefold())
+        showed = "\n".join(seen)
+        told = tuple(
+            a.text
+            for a in task.answers
+            if (str(a.sources[0].value) in showed if a.looked else a.text.casefold() in text.casefold())
+        )
         return AgentRun((), given_up, tuple(made), None, told)
 
     def _tell(self, task: Task, error: Exception) -> None:
@@ -99,6 +114,28 @@ class OwnAgent:
                 str(error)[:300],
             )
         self._told = True
+
+
+def model_name(base_url: str | None, model: str | None) -> str:
+    """Return the name under which a chat model is an agent. Raises EvaluationError where one of the two is absent."""
+    if not base_url or not model:
+        raise EvaluationError("--base-url and --model go together: a server, and the model to ask there")
+    return f"{_MODEL}{model}@{base_url}"
+
+
+def agent_words(name: str | None) -> list[str]:
+    """Return the options that name an agent."""
+    if name is None:
+        return []
+    model, _, base_url = name.removeprefix(_MODEL).partition("@")
+    return ["--base-url", base_url, "--model", model] if name.startswith(_MODEL) else ["--agent", name]
+
+
+def _model_agent(name: str) -> Any:
+    from btm.lab.chat.model_agent import agent_factory  # noqa: PLC0415 - only a run with a model needs it
+
+    model, _, base_url = name.removeprefix(_MODEL).partition("@")
+    return agent_factory(base_url, model)
 
 
 def agent_of(request: Request) -> OwnAgent | None:

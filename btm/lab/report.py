@@ -10,6 +10,7 @@ from btm.lab.faults.settings import EQUAL_WEIGHTS, FaultSettings
 from btm.lab.metrics import Paired, Result, best_fixed, compare, paired, results
 from btm.lab.net import net_of
 from btm.lab.outage import outage_of
+from btm.lab.own_agent import agent_words
 from btm.lab.request import HETEROGENEOUS, OUTAGE, UNIFORM, Evaluation, Request, default_scenarios
 from btm.lab.scenarios import Scenario
 from btm.lab.world import ALLOWANCE
@@ -80,7 +81,7 @@ def command_line(request: Request) -> str:
     plain, faults = FaultSettings(), request.faults
     words = ["btm", "eval", "--domain", request.domain]
     words += ["--map", request.fallback_map] if request.fallback_map is not None else []
-    words += ["--agent", request.agent] if request.agent is not None else []
+    words += agent_words(request.agent)
     if request.scenarios != default_scenarios(request.profile):
         words += ["--scenario", ",".join(request.scenarios)]
     words += ["--arms", ",".join(request.arms), "--seed", _seeds(request)]

@@ -207,7 +207,7 @@ class Stage:
         options = {
             (tool, kind): weight
             for tool in self.decisive(task)
-            for kind, weight in self._blocks(task, tool).items()
+            for kind, weight in self.blocks(task, tool).items()
         }
         draw = self._draw(task, "switch_needed")
         while options:
@@ -216,12 +216,12 @@ class Stage:
             kinds = {kind: weight for (name, kind), weight in options.items() if name == tool}
             kind = draw.weighted(kinds, "kind", len(options))
             setup = self._blocked(Scenario.SWITCH_NEEDED, task, frozenset({tool}), kind)
-            if kind not in RETURNED or kind is ErrorKind.MALFORMED or self._matters(setup, kind):
+            if kind not in RETURNED or kind is ErrorKind.MALFORMED or self.matters(setup, kind):
                 return setup
             del options[tool, kind]
         return None
 
-    def _matters(self, setup: Setup, kind: ErrorKind) -> bool:
+    def matters(self, setup: Setup, kind: ErrorKind) -> bool:
         """Whether a silent fault keeps the agent alone from doing its task, and leaves something to notice.
 
         A wrong value looks right; it shows when it is acted on. Where it only makes the agent stop there is
@@ -230,7 +230,7 @@ class Stage:
         trial = try_alone(self.environment, self.shapes, setup.task, setup.plan)
         return not trial.unharmed and (trial.acted or kind is not ErrorKind.FACTUAL_ERROR)
 
-    def _blocks(self, task: Task, tool: str) -> Mapping[ErrorKind, float]:
+    def blocks(self, task: Task, tool: str) -> Mapping[ErrorKind, float]:
         """Return the kinds, with their weights, with which a tool can be blocked so that a switch saves the task."""
         return {
             kind: weight
@@ -315,12 +315,12 @@ class Stage:
 
     def _no_way(self, task: Task, tool: str, kind: ErrorKind) -> Setup | None:
         """Return the episode in which a tool and every way round it are blocked; None where the agent gets by."""
-        setup = self._blocked(Scenario.IMPOSSIBLE, task, self._ways_round(tool), kind)
+        setup = self._blocked(Scenario.IMPOSSIBLE, task, self.ways_round(tool), kind)
         if kind in RAISED:
             return setup
-        return setup if self._hurts(task, tool, kind) and self._matters(setup, kind) else None
+        return setup if self._hurts(task, tool, kind) and self.matters(setup, kind) else None
 
-    def _ways_round(self, tool: str) -> frozenset[str]:
+    def ways_round(self, tool: str) -> frozenset[str]:
         """Return a tool and every tool that can stand in for it, or for one of those."""
         found, left = {tool}, [tool]
         while left:

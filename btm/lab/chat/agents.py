@@ -206,6 +206,11 @@ def _said(error: Exception) -> str:
     return cut(f"{type(error).__name__}: {text_of(error, 300)}", 300)
 
 
+def agent_over(model: BaseChatModel, tools: Sequence[Callable[..., Any]], system_prompt: str) -> Any:
+    """Return LangChain's agent over plain functions, with nothing of btm in it."""
+    return create_agent(model, list(tools), system_prompt=system_prompt)
+
+
 def tools_of(specs: Sequence[ToolSpec], invoke: Invoke) -> list[BaseTool]:
     """Return LangChain tools that call ``invoke``."""
 

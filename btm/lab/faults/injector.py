@@ -87,13 +87,19 @@ class Injector:
         self._clock.sleep(_latency(tool, fault) + delay_s)
         if delay_s > 0 and self._wait is not None:
             self._wait(delay_s)
-        if fault is not None and fault.kind in RAISED:
+        if (
+            fault is not None
+            and fault.kind is not None
+            and (fault.kind in RAISED or fault.error)
+            and fault.instead is None
+        ):
             happened = fault.after and self._happens(tool, arguments)
             self._record(site, arguments, fault.kind, failed=True, happened=happened, started=started)
             raise fault.error or make_error(fault.kind, tool, fault.draw)
-        if fault is not None and fault.kind is ErrorKind.MALFORMED and not self._reaches(fault, tool):
+        garbled = fault is not None and fault.kind is ErrorKind.MALFORMED and fault.instead is None
+        if fault is not None and garbled and not self._reaches(fault, tool):
             self._record(site, arguments, fault.kind, failed=True, happened=False, started=started)
-            return corrupt(fault.kind, {}, Aim(fault.draw))
+            return corrupt(ErrorKind.MALFORMED, {}, Aim(fault.draw))
         return self._run(site, arguments, fault, started)
 
     def foresee(self, tool: str, arguments: Mapping[str, Any], calls: int) -> tuple[Fault | None, ...]:
@@ -128,6 +134,8 @@ class Injector:
     def _corrupted(self, site: Site, fault: Fault | None, result: Any) -> Any | None:
         if fault is None or fault.kind is None:
             return None
+        if fault.instead is not None:
+            return fault.instead
         aim = Aim(fault.draw, self._shapes.of(site.tool), fault.used, self._clock.time())
         wrong = corrupt(fault.kind, result, aim)
         if wrong is None:
@@ -173,11 +181,19 @@ class Injector:
     @property
     def identical_repeats(self) -> int:
         """Calls that repeated, unchanged, a call whose latest try had failed."""
+        return sum(self._repeats().values())
+
+    @property
+    def longest_loop(self) -> int:
+        """The most often that one call was repeated, unchanged, after it had failed."""
+        return max(self._repeats().values(), default=0)
+
+    def _repeats(self) -> Counter[tuple[str, str]]:
         latest: dict[tuple[str, str], bool] = {}
-        repeats = 0
+        repeats: Counter[tuple[str, str]] = Counter()
         for made in self.calls:
             name = (made.site.tool, made.site.fingerprint)
-            repeats += latest.get(name, False)
+            repeats[name] += latest.get(name, False)
             latest[name] = made.failed
         return repeats
 

@@ -40,7 +40,8 @@ class Fault:
     """One fault to inject. ``after`` lets the call happen first, so that only its answer is lost.
 
     ``used`` are the places of the result that a silent fault should hit; ``draw`` decides its details. ``delay_s`` is how
-    much longer the call takes; without a ``kind`` it is late, and no more. ``error`` is raised instead of one of the kind's.
+    much longer the call takes; without a ``kind`` it is late, and no more. ``error`` is raised instead of one of the kind's,
+    ``instead`` is answered by a call that happens.
     """
 
     kind: ErrorKind | None
@@ -49,6 +50,7 @@ class Fault:
     used: tuple[Place, ...] = ()
     delay_s: float = 0.0
     error: Exception | None = None
+    instead: Any = None
 
 
 class FaultPlan(Protocol):

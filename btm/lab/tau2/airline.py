@@ -54,7 +54,7 @@ class AirlineEnvironment(GoldEnvironment):
 
     def gold(self) -> Mapping[str, GoldTask]:
         """Return tau2's tasks, with the reads that a person would need."""
-        return {s.task_id: _Walk(s, self.tools).task() for s in source_tasks("airline") if s.calls}
+        return {s.task_id: _AirlineWalk(s, self.tools).task() for s in source_tasks("airline") if s.calls}
 
     def impossible(self) -> Mapping[str, str]:
         """Return the tasks in which the agent is to refuse: doing nothing solves them."""
@@ -93,7 +93,7 @@ class AirlineHolder:
         return False
 
 
-class _Walk:
+class _AirlineWalk:
     """Walks one task's gold calls and adds the reads that show an id, unless the user gave it or a result has shown it."""
 
     def __init__(self, source: SourceTask, tools: Mapping[str, ToolSpec]) -> None:

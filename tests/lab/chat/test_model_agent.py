@@ -1,0 +1,66 @@
+"""A chat model as the agent of `btm eval`, on an environment of one's own; the server is a fake on this machine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from fake_openai import FakeServer
+
+from btm.cli.main import cli
+
+pytest.importorskip("langchain_openai", reason="langchain-openai is not installed")
+
+
+def brain(body: Mapping[str, Any]) -> Any:
+    """Look the patient up, then the visit, then cancel it where that is asked."""
+    messages = body["messages"]
+    asked = str(messages[1]["content"])
+    results = sum(m["role"] == "tool" for m in messages)
+    visit = {"visit_id": "V1" if "Cancel" in asked else "V2"}
+    plan: list[Any] = [("find_patient", {"name": "Ida Berg"}), ("get_visit", visit)]
+    plan += [("cancel_visit", visit), "Done."] if "Cancel" in asked else ["It is with Dr. Lang."]
+    return plan[min(results, len(plan) - 1)]
+
+
+def test_a_model_is_measured_on_an_environment_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(__file__.rpartition("/chat/")[0])
+    with FakeServer(brain).running() as server:
+        words = [
+            "--base-url",
+            server.url,
+            "--model",
+            "m",
+            "--scenario",
+            "clean",
+            "--arms",
+            "bare,btm",
+            "--json",
+        ]
+        run = CliRunner().invoke(cli, ["eval", "--domain", "clinic:Clinic", *words])
+    assert run.exit_code == 0, run.stderr
+    found = json.loads(run.stdout)
+    assert {row["arm"]: row["success"] for row in found["results"]} == {"bare": 1.0, "btm": 1.0}
+    assert f"--base-url {server.url} --model m" in found["command"]
+
+
+def test_where_the_model_cannot_be_asked_the_run_ends_and_says_so() -> None:
+    with FakeServer(lambda _: 401).running() as server:
+        words = [
+            "--base-url",
+            server.url,
+            "--model",
+            "m",
+            "--scenario",
+            "clean",
+            "--arms",
+            "bare",
+            "--tasks",
+            "1",
+        ]
+        run = CliRunner().invoke(cli, ["eval", *words])
+    assert run.exit_code == 2
+    assert "the model cannot be asked" in run.stderr
