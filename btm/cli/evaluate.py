@@ -134,6 +134,12 @@ _SCENARIOS_HELP = (
     metavar="N",
     help="Run in N processes; the episodes are the same whatever their number.",
 )
+@click.option(
+    "--metrics", is_flag=True, help="Say how the arms behave too: help and harm, loops, doubts, tokens."
+)
+@click.option(
+    "--prices", metavar="call=X,token=Y", help="With --metrics or --json: what that costs in money."
+)
 @click.option("--list-arms", is_flag=True, help="Say which arms there are, and stop.")
 @JSON
 def evaluate(as_json: bool, list_arms: bool, grid: bool, picture: str | None, **options: Any) -> None:
@@ -163,8 +169,9 @@ def evaluate(as_json: bool, list_arms: bool, grid: bool, picture: str | None, **
       btm eval --seed 0..4 --workers 2 --html report.html --fail-under solved=0.95
       btm eval --grid --worlds 12 --picture grid.svg
     """  # noqa: D301 - click reads the backslashes
-    from btm.cli.evaluation_text import arms_table, show_evaluation  # noqa: PLC0415 - only this command needs it
+    from btm.cli.evaluation_text import arms_table, show_behaviour, show_evaluation  # noqa: PLC0415 - only this command needs it
     from btm.lab.arms import ARMS  # noqa: PLC0415
+    from btm.lab.behaviour import Prices  # noqa: PLC0415
     from btm.lab.parallel import evaluate_over  # noqa: PLC0415
     from btm.lab.report import document  # noqa: PLC0415
 
@@ -176,6 +183,8 @@ def evaluate(as_json: bool, list_arms: bool, grid: bool, picture: str | None, **
         return
     try:
         outputs, workers = Outputs.take(options), options.pop("workers")
+        metrics, priced = options.pop("metrics"), options.pop("prices")
+        prices = Prices.read(priced) if priced else None
         base_url, model = options.pop("base_url"), options.pop("model")
         if base_url or model:
             from btm.lab.own_agent import model_name  # noqa: PLC0415
@@ -193,9 +202,11 @@ def evaluate(as_json: bool, list_arms: bool, grid: bool, picture: str | None, **
     except BTMError as error:
         fail(str(error))
     if as_json:
-        emit_json(document(evaluation))
+        emit_json(document(evaluation, prices=prices))
     else:
         show_evaluation(evaluation)
+        if metrics:
+            show_behaviour(evaluation, prices)
     outputs.hold(evaluation)
 
 

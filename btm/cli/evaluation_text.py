@@ -11,6 +11,7 @@ from rich.text import Text
 from btm.cli.bars import interval_bar
 from btm.cli.output import console, counted, paragraph, table
 from btm.lab.arms import ARMS
+from btm.lab.behaviour import DEFINITIONS, SHARES, Prices, behaviour
 from btm.lab.demo import Demo
 from btm.lab.metrics import ALL, Paired, Result
 from btm.lab.net import Net, net_of
@@ -89,6 +90,30 @@ def show_evaluation(evaluation: Evaluation) -> None:
     _say()
     for note in (*_notes(evaluation), f"Run it again: {command_line(request)}"):
         _wrap(note, "dim", "  ")
+
+
+def show_behaviour(evaluation: Evaluation, prices: Prices | None) -> None:
+    """Print how the arms behaved, a metric a line, and what each means."""
+    rows = behaviour(evaluation.episodes, prices)
+    _heading("how they behave")
+    names = [row.arm for row in rows]
+    made = table("", *names, numeric=tuple(names))
+    for name in DEFINITIONS:
+        values = [getattr(row, name) for row in rows]
+        if any(value is not None for value in values):
+            made.add_row(name.replace("_", " "), *(_number(name, value) for value in values))
+    console().print(made)
+    _say()
+    for name, about in DEFINITIONS.items():
+        _wrap(f"{name.replace('_', ' ')}: {about}", "dim", "  ")
+
+
+def _number(name: str, value: float | None) -> str:
+    if value is None:
+        return "-"
+    if name in SHARES:
+        return _percent(value)
+    return f"{value:.4f}" if name == "money" else f"{value:g}" if isinstance(value, int) else f"{value:.1f}"
 
 
 def _results(rows: Iterable[Result], *, header: bool) -> Table:

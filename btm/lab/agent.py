@@ -97,7 +97,7 @@ class AgentRun:
 
     ``completed`` are the numbers of the steps that gave a result; ``stuck_at`` is the step whose values were never
     seen, which ended the episode; ``escalated`` is a hand-over that the script does not ask for; ``spent`` says
-    that the budget of calls ended it.
+    that the budget of calls ended it; ``said`` is what an agent of one's own answered.
     """
 
     completed: tuple[int, ...]
@@ -106,6 +106,7 @@ class AgentRun:
     stuck_at: int | None
     answers: tuple[str, ...]
     spent: bool = False
+    said: str = ""
 
     @property
     def answered(self) -> frozenset[str]:

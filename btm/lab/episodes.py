@@ -83,6 +83,7 @@ def _episode(arm: Arm, stage: Stage, desks: list[Desk], run: AgentRun | None, *,
         trials=len(desks),
         longest_loop=max(desk.injector.longest_loop for desk in desks),
         wrong_writes=wrong_writes(setup.task, desks[-1].session.writes),
+        claimed=run is not None and _claimed(desks[-1], run),
         injected_chars=sum(desk.injected_chars for desk in desks),
     )
 
@@ -94,6 +95,14 @@ def _run(stage: Stage, desk: Desk, arm: Arm) -> AgentRun:
         return run_agent(task, call, tools=tools, wait=desk.clock.sleep, notices=notices)
     humans = desk.fallback_map.escalations()
     return stage.agent.run(task, call, tools=tools, humans=humans, notices=notices)
+
+
+def _claimed(desk: Desk, run: AgentRun) -> bool:
+    """Whether a run ended as if all was done: every step has a result, or an agent of one's own has answered."""
+    if run.escalated or run.spent or run.stuck_at is not None:
+        return False
+    own = bool(run.calls) and run.calls[0].step < 0
+    return bool(run.said) if own else len(run.completed) == len(desk.setup.task.steps)
 
 
 def _measured(desk: Desk, through: Call) -> Call:

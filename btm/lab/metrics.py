@@ -28,7 +28,7 @@ class Episode:
     ``faults_met`` counts the calls that a fault struck; ``waited_s`` is what of the time went by in those and between calls.
     ``trials`` counts how often the task was begun anew, ``longest_loop`` how
     often one failed call was repeated at most, ``wrong_writes`` changes that the task does not ask for.
-    ``injected_chars`` is the length of what the arm said to the agent.
+    ``injected_chars`` is the length of what the arm said to the agent, ``claimed`` that the agent ended as if all was done.
     """
 
     arm: str
@@ -50,6 +50,7 @@ class Episode:
     longest_loop: int = 0
     wrong_writes: int = 0
     injected_chars: int = 0
+    claimed: bool = False
 
     @property
     def dropped(self) -> bool:

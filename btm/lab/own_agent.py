@@ -103,7 +103,7 @@ class OwnAgent:
             for a in task.answers
             if (str(a.sources[0].value) in showed if a.looked else a.text.casefold() in text.casefold())
         )
-        return AgentRun((), given_up, tuple(made), None, told)
+        return AgentRun((), given_up, tuple(made), None, told, said=text)
 
     def _tell(self, task: Task, error: Exception) -> None:
         if not self._told:

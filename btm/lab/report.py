@@ -6,6 +6,7 @@ import shlex
 from dataclasses import asdict
 from typing import Any
 
+from btm.lab.behaviour import Prices, behaviour
 from btm.lab.faults.settings import EQUAL_WEIGHTS, FaultSettings
 from btm.lab.metrics import Paired, Result, best_fixed, compare, paired, results
 from btm.lab.net import net_of
@@ -19,11 +20,14 @@ _DIGITS = 6
 """Decimals of rates in the document: more would only differ between platforms."""
 
 
-def document(evaluation: Evaluation, command: str | None = None) -> dict[str, Any]:
+def document(
+    evaluation: Evaluation, command: str | None = None, prices: Prices | None = None
+) -> dict[str, Any]:
     """Return the report as one JSON document.
 
     ``success``, ``low``, ``high`` and ``difference`` are rates; ``calls``, ``identical_repeats``,
-    ``double_writes``, ``escalated`` and ``dropped`` count over the row's episodes.
+    ``double_writes``, ``escalated`` and ``dropped`` count over the row's episodes; :mod:`btm.lab.behaviour` defines the
+    rows of ``behaviour``.
     """
     request = evaluation.request
     found = {
@@ -31,6 +35,7 @@ def document(evaluation: Evaluation, command: str | None = None) -> dict[str, An
         "seed": request.faults.seed,
         "command": command or command_line(request),
         "results": [_rounded(asdict(row)) for row in summary(evaluation)],
+        "behaviour": [_rounded(asdict(row)) for row in behaviour(evaluation.episodes, prices)],
         "paired": [_rounded(asdict(row)) for row in comparisons(evaluation)],
     }
     if request.seeds:
