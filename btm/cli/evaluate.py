@@ -135,6 +135,11 @@ _SCENARIOS_HELP = (
     help="Run in N processes; the episodes are the same whatever their number.",
 )
 @click.option(
+    "--resume",
+    metavar="FILE",
+    help="Keep each finished arm there; the same command goes on where it was stopped.",
+)
+@click.option(
     "--metrics", is_flag=True, help="Say how the arms behave too: help and harm, loops, doubts, tokens."
 )
 @click.option(
@@ -183,6 +188,7 @@ def evaluate(as_json: bool, list_arms: bool, grid: bool, picture: str | None, **
         return
     try:
         outputs, workers = Outputs.take(options), options.pop("workers")
+        resume = options.pop("resume")
         metrics, priced = options.pop("metrics"), options.pop("prices")
         prices = Prices.read(priced) if priced else None
         base_url, model = options.pop("base_url"), options.pop("model")
@@ -196,8 +202,9 @@ def evaluate(as_json: bool, list_arms: bool, grid: bool, picture: str | None, **
         if picture is not None:
             raise EvaluationError("--picture draws a grid: it goes with --grid")
         request = _request(**options)
-        with progress("evaluating", "episodes" if workers == 1 else "pieces of work") as tell:
-            evaluation = evaluate_over(request, workers, tell)
+        pieces = workers > 1 or resume is not None
+        with progress("evaluating", "pieces of work" if pieces else "episodes") as tell:
+            evaluation = evaluate_over(request, workers, tell, resume)
         outputs.write(evaluation)
     except BTMError as error:
         fail(str(error))

@@ -67,13 +67,20 @@ def progress_console() -> Console:
 
 @contextmanager
 def progress(what: str, noun: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar on stderr while that is a terminal; what is given is told how many of how many are done."""
+    """Show a bar with the time left while stderr is a terminal; what is given is told how many of how many are done."""
     if not sys.stderr.isatty():
         yield lambda done, total: None  # noqa: ARG005 - there is nobody to tell
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn  # noqa: PLC0415 - slow to import
+    from rich.progress import (  # noqa: PLC0415 - slow to import
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
 
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TextColumn(noun))
+    left = (TimeRemainingColumn(), TextColumn("left"))
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TextColumn(noun), *left)
     with Progress(*columns, console=progress_console(), transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

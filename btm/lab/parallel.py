@@ -7,6 +7,7 @@ other, and neither do seeds. So the work is cut by seeds, then by arms.
 from __future__ import annotations
 
 import multiprocessing
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import replace
 
@@ -14,30 +15,54 @@ from btm.errors import EvaluationError
 from btm.lab.arms import BTM_ARMS, ORDERS, check_arms
 from btm.lab.metrics import Episode
 from btm.lab.request import HETEROGENEOUS, Evaluation, Progress, Request
+from btm.lab.resume import FinishedPieces
 from btm.lab.runner import evaluate
 
 
-def evaluate_over(request: Request, workers: int, progress: Progress | None = None) -> Evaluation:
+def evaluate_over(
+    request: Request, workers: int, progress: Progress | None = None, resume: str | None = None
+) -> Evaluation:
     """Run an evaluation in so many processes; see :func:`btm.lab.runner.evaluate`. ``progress`` counts pieces of work.
 
+    ``resume`` names a file that keeps what is finished (:mod:`btm.lab.resume`): each arm under each seed is a piece then.
     Raises EvaluationError for no worker, and what ``evaluate`` raises.
     """
     if workers < 1:
         raise EvaluationError(f"there is at least one worker, not {workers}")
     arms = check_arms((*request.arms, *(ORDERS if request.best_fixed else ())))
-    pieces = _pieces(request, arms, workers)
-    if workers == 1 or len(pieces) == 1:
+    if resume is None and workers == 1:
         return evaluate(request, progress=progress)
+    pieces = _pieces(request, arms, workers if resume is None else len(arms) * max(1, len(request.seeds)))
+    if len(pieces) == 1 and resume is None:
+        return evaluate(request, progress=progress)
+    kept = FinishedPieces(resume, request) if resume is not None else None
     runs: dict[int, Evaluation] = {}
+    for number, piece in enumerate(pieces):
+        before = kept.get(piece) if kept is not None else None
+        if before is not None:
+            runs[number] = before
+    for number, made in _run_all(pieces, [n for n in range(len(pieces)) if n not in runs], workers):
+        runs[number] = made
+        if kept is not None:
+            kept.add(pieces[number], made)
+        if progress is not None:
+            progress(len(runs), len(pieces))
+    return _joined(request, arms, [runs[number] for number in range(len(pieces))])
+
+
+def _run_all(
+    pieces: Sequence[Request], which: Sequence[int], workers: int
+) -> Iterator[tuple[int, Evaluation]]:
+    """Yield each piece of work with its number when it is done."""
+    if workers == 1:
+        yield from ((number, _run(pieces[number])) for number in which)
+        return
     # Processes of their own: a forked one would share locks and clients of this one.
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(workers, len(pieces)), mp_context=context) as pool:
-        waiting = {pool.submit(_run, piece): number for number, piece in enumerate(pieces)}
+    with ProcessPoolExecutor(max(1, min(workers, len(which))), mp_context=context) as pool:
+        waiting = {pool.submit(_run, pieces[number]): number for number in which}
         for done in as_completed(waiting):
-            runs[waiting[done]] = done.result()
-            if progress is not None:
-                progress(len(runs), len(pieces))
-    return _joined(request, arms, [runs[number] for number in range(len(pieces))])
+            yield waiting[done], done.result()
 
 
 def _run(piece: Request) -> Evaluation:

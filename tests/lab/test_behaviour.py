@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -84,10 +85,10 @@ def test_a_wrong_price_is_told(text: str) -> None:
         Prices.read(text)
 
 
-def test_every_column_is_defined() -> None:
-    assert list(DEFINITIONS) == list(BehaviourRow.__slots__)[1:] or set(DEFINITIONS) == {
-        *BehaviourRow.__slots__
-    } - {"arm"}
+def test_every_column_is_defined_in_the_documentation_too() -> None:
+    assert set(DEFINITIONS) == {*BehaviourRow.__slots__} - {"arm"}
+    page = (Path(__file__).parents[2] / "docs" / "evaluate.md").read_text("utf-8")
+    assert all(f"| `{name}` | {about} |" in page for name, about in DEFINITIONS.items())
 
 
 def test_on_a_real_run_bare_claims_nothing_done_and_btm_says_little_in_act_mode() -> None:
