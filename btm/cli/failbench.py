@@ -16,7 +16,7 @@ from btm.errors import BTMError, EvaluationError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from btm.lab.failbench import Case, Row, Score
+    from btm.lab.failbench import CaseScore, FailureCase, Row
 
 
 @click.command("failbench")
@@ -91,7 +91,7 @@ def _agent(name: str | None, base_url: str | None, model: str | None) -> Any:
     return OwnAgent(name) if name else None
 
 
-def _which(dimensions: Sequence[str], sample: int | None) -> tuple[Case, ...]:
+def _which(dimensions: Sequence[str], sample: int | None) -> tuple[FailureCase, ...]:
     from btm.lab.failbench import Dimension, cases  # noqa: PLC0415
 
     known = [dimension.value for dimension in Dimension]
@@ -101,7 +101,7 @@ def _which(dimensions: Sequence[str], sample: int | None) -> tuple[Case, ...]:
     found = [case for case in cases() if not dimensions or case.dimension.value in dimensions]
     if sample is None:
         return tuple(found)
-    taken: list[Case] = []
+    taken: list[FailureCase] = []
     for dimension in Dimension:
         here = [case for case in found if case.dimension is dimension]
         step = max(1, len(here) // sample)
@@ -109,7 +109,7 @@ def _which(dimensions: Sequence[str], sample: int | None) -> tuple[Case, ...]:
     return tuple(taken)
 
 
-def _list(which: Sequence[Case], exported: str | None, *, as_json: bool) -> None:
+def _list(which: Sequence[FailureCase], exported: str | None, *, as_json: bool) -> None:
     if exported:
         _write(exported, [_sample(case) for case in which])
         return
@@ -122,7 +122,7 @@ def _list(which: Sequence[Case], exported: str | None, *, as_json: bool) -> None
     console().print(made)
 
 
-def _sample(case: Case) -> dict[str, Any]:
+def _sample(case: FailureCase) -> dict[str, Any]:
     """Return a case as inspect-ai's ``Sample`` and OpenAI's evals have theirs: input, target, metadata."""
     from btm.lab.failbench.cases import stage  # noqa: PLC0415
 
@@ -138,7 +138,7 @@ def _write(path: str, lines: Sequence[Any]) -> None:
         raise EvaluationError(f"{path} cannot be written: {error.strerror}") from error
 
 
-def _told(score: Score) -> dict[str, Any]:
+def _told(score: CaseScore) -> dict[str, Any]:
     return {
         "case": score.case, "dimension": score.dimension.value, "arm": score.arm, "passed": score.passed,
         "said": score.said, "transcript": list(score.transcript),

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from btm.cli.main import cli
 from btm.lab.agent import Call, ToolResponse
 from btm.lab.desk import Desk
-from btm.lab.failbench import Dimension, Score, cases, check, play, rows
+from btm.lab.failbench import CaseScore, Dimension, cases, check, play, rows
 from btm.lab.failbench.play import maker, overall
 from btm.lab.forgetful import Forgetful
 
@@ -40,12 +40,12 @@ class Doubter(Forgetful):
 
 
 @pytest.fixture(scope="module")
-def scores() -> list[Score]:
+def scores() -> list[CaseScore]:
     makers = {name: maker(name) for name in ARMS} | {"doubter": lambda: Doubter("doubter")}
     return list(play(makers, cases()))
 
 
-def rate(scores: list[Score], arm: str, dimension: Dimension) -> float:
+def rate(scores: list[CaseScore], arm: str, dimension: Dimension) -> float:
     (row,) = (r for r in rows(scores) if (r.arm, r.dimension) == (arm, dimension.value))
     return row.rate
 
@@ -68,23 +68,23 @@ def test_every_case_measures_something() -> None:
     assert list(check(cases())) == []
 
 
-def test_the_oracle_passes_wherever_it_is_defined(scores: list[Score]) -> None:
+def test_the_oracle_passes_wherever_it_is_defined(scores: list[CaseScore]) -> None:
     assert {s.passed for s in scores if s.arm == "oracle"} == {True, None}
 
 
-def test_act_mode_recovers_stops_checks_and_writes_once(scores: list[Score]) -> None:
+def test_act_mode_recovers_stops_checks_and_writes_once(scores: list[CaseScore]) -> None:
     for dimension in Dimension:
         if dimension is not Dimension.RECOGNITION:
             assert rate(scores, "btm", dimension) == 1.0, dimension
     assert rate(scores, "btm", Dimension.RECOGNITION) > 0.75  # wordings that no rule was made from
 
 
-def test_blind_retries_write_twice_where_only_the_answer_was_lost(scores: list[Score]) -> None:
+def test_blind_retries_write_twice_where_only_the_answer_was_lost(scores: list[CaseScore]) -> None:
     assert rate(scores, "retry3", Dimension.IDEMPOTENCY) < 1.0
     assert rate(scores, "bare", Dimension.IDEMPOTENCY) == 1.0
 
 
-def test_who_always_doubts_sees_every_silent_fault_and_does_not_win(scores: list[Score]) -> None:
+def test_who_always_doubts_sees_every_silent_fault_and_does_not_win(scores: list[CaseScore]) -> None:
     assert rate(scores, "doubter", Dimension.SELF_CHECKING) == 1.0
     assert rate(scores, "doubter", Dimension.FALSE_ALARM) == 0.0
     found = rows(scores)
@@ -92,7 +92,7 @@ def test_who_always_doubts_sees_every_silent_fault_and_does_not_win(scores: list
     assert overall(found, "doubter") < overall(found, "retry3")
 
 
-def test_arms_without_a_classifier_name_no_failure_and_are_not_scored_for_it(scores: list[Score]) -> None:
+def test_arms_without_a_classifier_name_no_failure_and_are_not_scored_for_it(scores: list[CaseScore]) -> None:
     named = {s.arm for s in scores if s.dimension is Dimension.RECOGNITION and s.passed is not None}
     assert named == {"btm"}
 

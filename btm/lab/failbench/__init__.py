@@ -4,7 +4,7 @@ The dimensions are recognition, recovery, loops, self-checking and idempotency; 
 that whoever always doubts does not win. After the failure-pattern taxonomies of agents' tools; cases and texts are our own.
 """
 
-from btm.lab.failbench.cases import VERSION, Case, Dimension, cases
-from btm.lab.failbench.play import Row, Score, check, play, rows
+from btm.lab.failbench.cases import VERSION, Dimension, FailureCase, cases
+from btm.lab.failbench.play import CaseScore, Row, check, play, rows
 
-__all__ = ["VERSION", "Case", "Dimension", "Row", "Score", "cases", "check", "play", "rows"]
+__all__ = ["VERSION", "CaseScore", "Dimension", "FailureCase", "Row", "cases", "check", "play", "rows"]

@@ -35,7 +35,7 @@ class Dimension(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class FailureCase:
     """One failure of one tool in one task.
 
     ``trigger`` is ``always`` or ``first_call_only``; ``kind`` what is injected (None: nothing), ``text`` what is
@@ -68,14 +68,14 @@ def stage() -> Stage:
 
 
 @cache
-def cases() -> tuple[Case, ...]:
+def cases() -> tuple[FailureCase, ...]:
     """Return every case, in a fixed order."""
     tasks = tuple(stage().environment.tasks)
     made = [*_recognition(tasks), *_recovery(tasks), *_loops(tasks), *_silent(tasks), *_idempotency(tasks)]
     return tuple(made)
 
 
-def _recognition(tasks: tuple[Task, ...]) -> Iterator[Case]:
+def _recognition(tasks: tuple[Task, ...]) -> Iterator[FailureCase]:
     text = (files("btm.lab.failbench") / "wordings.yaml").read_text("utf-8")
     for group in yaml.safe_load(text):
         for number, said in enumerate(group["texts"]):
@@ -87,13 +87,13 @@ def _recognition(tasks: tuple[Task, ...]) -> Iterator[Case]:
                 form = "raised" if raised else "returned"
                 name = f"recognition/{group['subtype']}/{number + 1}-{form}"
                 labels = tuple(group["labels"])
-                yield Case(
+                yield FailureCase(
                     name, Dimension.RECOGNITION, group["subtype"], task.task_id, tool,
                     "first_call_only", labels[0] if labels else None, said, raised, labels=labels,
                 )  # fmt: skip
 
 
-def _recovery(tasks: tuple[Task, ...]) -> Iterator[Case]:
+def _recovery(tasks: tuple[Task, ...]) -> Iterator[FailureCase]:
     """One fault at a step drawn for the task: one that passes, then one that stays where the map has a way round."""
     made = 0
     for turn, kinds in enumerate(
@@ -109,7 +109,7 @@ def _recovery(tasks: tuple[Task, ...]) -> Iterator[Case]:
                 made += 1
                 trigger = "always" if turn else "first_call_only"
                 name = f"recovery/{trigger}/{task.task_id}"
-                yield Case(
+                yield FailureCase(
                     name,
                     Dimension.RECOVERY,
                     kind.value,
@@ -120,12 +120,12 @@ def _recovery(tasks: tuple[Task, ...]) -> Iterator[Case]:
                 )
 
 
-def _loops(tasks: tuple[Task, ...]) -> Iterator[Case]:
+def _loops(tasks: tuple[Task, ...]) -> Iterator[FailureCase]:
     """The same refusal for ever, of a tool and of every way round it."""
     for task in tasks[: _LEAST["loops"]]:
         tool = Draw((VERSION, "loops", task.task_id)).pick(stage().decisive(task))
         said = "403 Forbidden: you may not do this"
-        yield Case(
+        yield FailureCase(
             f"loops/{task.task_id}",
             Dimension.LOOPS,
             "authz",
@@ -137,7 +137,7 @@ def _loops(tasks: tuple[Task, ...]) -> Iterator[Case]:
         )
 
 
-def _silent(tasks: tuple[Task, ...]) -> Iterator[Case]:
+def _silent(tasks: tuple[Task, ...]) -> Iterator[FailureCase]:
     """A wrong core value in a good answer that the agent alone would act on; and the same without it."""
     found: list[tuple[str, str, ErrorKind]] = []
     for task in tasks:
@@ -147,11 +147,13 @@ def _silent(tasks: tuple[Task, ...]) -> Iterator[Case]:
                 found.append((task.task_id, tool, kind))
     for task_id, tool, kind in found:
         name = f"{kind.value}/{task_id}"
-        yield Case(
+        yield FailureCase(
             f"self-checking/{name}", Dimension.SELF_CHECKING, kind.value, task_id, tool, "always", kind.value
         )
     for task_id, tool, kind in found:
-        yield Case(f"false-alarm/{kind.value}/{task_id}", Dimension.FALSE_ALARM, kind.value, task_id, tool)
+        yield FailureCase(
+            f"false-alarm/{kind.value}/{task_id}", Dimension.FALSE_ALARM, kind.value, task_id, tool
+        )
 
 
 def _matters(task: Task, tool: str, kind: ErrorKind) -> bool:
@@ -162,7 +164,7 @@ def _matters(task: Task, tool: str, kind: ErrorKind) -> bool:
     return setup is not None and setup.scenario is Scenario.SWITCH_NEEDED and here.matters(setup, kind)
 
 
-def _idempotency(tasks: tuple[Task, ...]) -> Iterator[Case]:
+def _idempotency(tasks: tuple[Task, ...]) -> Iterator[FailureCase]:
     """A write that happens, and answers that nobody knows whether it did, or not at all."""
     made = 0
     for task in tasks:
@@ -171,11 +173,11 @@ def _idempotency(tasks: tuple[Task, ...]) -> Iterator[Case]:
                 made += 1
                 name, about = f"{task.task_id}/{number + 1}", Dimension.IDEMPOTENCY
                 once = "first_call_only"
-                yield Case(
+                yield FailureCase(
                     f"idempotency/unknown/{name}", about, "status unknown", task.task_id, step.tool, once,
                     "unknown", '{"status": "unknown"}', raised=False,
                 )  # fmt: skip
-                yield Case(
+                yield FailureCase(
                     f"idempotency/lost/{name}", about, "lost answer", task.task_id, step.tool, once,
                     "timeout", "The read operation timed out", happens=True,
                 )  # fmt: skip

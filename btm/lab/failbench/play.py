@@ -9,7 +9,7 @@ from typing import Any
 from btm.lab.arms import BTM_ARMS, Arm, plain_arm
 from btm.lab.desk import Desk
 from btm.lab.episodes import APART_S, run_episode
-from btm.lab.failbench.cases import Case, Dimension, stage
+from btm.lab.failbench.cases import Dimension, FailureCase, stage
 from btm.lab.faults.clock import START, VirtualClock
 from btm.lab.faults.draw import Draw
 from btm.lab.faults.plan import Fault, FaultPlan, NoFaults, Site
@@ -27,7 +27,7 @@ Make = Callable[[], Arm]
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class CaseScore:
     """How an arm did in a case. ``passed`` is None where the case asks what such an arm cannot say."""
 
     case: str
@@ -54,7 +54,7 @@ class Row:
 class ToldFaults:
     """The fault of a case, at every call of some tools or at the first one of each."""
 
-    case: Case
+    case: FailureCase
     tools: frozenset[str]
 
     def fault(self, site: Site) -> Fault | None:
@@ -74,7 +74,7 @@ class ToldFaults:
         return Fault(kind, draw, instead=parsed(case.text) if bare else {"error": case.text})
 
 
-def _clean(case: Case) -> dict[str, Any]:
+def _clean(case: FailureCase) -> dict[str, Any]:
     """Return what the case's call gives when nothing fails."""
     task = next(t for t in stage().environment.tasks if t.task_id == case.task)
     session = stage().environment.open(task, lambda: START)
@@ -85,7 +85,7 @@ def _clean(case: Case) -> dict[str, Any]:
     raise LookupError(case.id)
 
 
-def set_up(case: Case) -> Setup:
+def set_up(case: FailureCase) -> Setup:
     """Return the episode of a case."""
     here = stage()
     task = next(t for t in here.environment.tasks if t.task_id == case.task)
@@ -110,9 +110,9 @@ def maker(name: str, seed: int = 0) -> Make:
 
 
 def play(
-    makers: dict[str, Make], which: Sequence[Case], *, agent: OwnAgent | None = None,
+    makers: dict[str, Make], which: Sequence[FailureCase], *, agent: OwnAgent | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> Iterator[Score]:  # fmt: skip
+) -> Iterator[CaseScore]:  # fmt: skip
     """Play cases under each arm, and give each score when it is over. ``agent`` takes the scripted agent's place."""
     here = Stage(stage().environment, stage().fallback_map, agent=agent) if agent is not None else stage()
     done, total = 0, len(makers) * len(which)
@@ -124,7 +124,7 @@ def play(
                 progress(done, total)
 
 
-def _score(name: str, make: Make, case: Case, here: Stage, start: float) -> Score:
+def _score(name: str, make: Make, case: FailureCase, here: Stage, start: float) -> CaseScore:
     arm = make()
     try:
         if case.dimension is Dimension.RECOGNITION:
@@ -132,7 +132,7 @@ def _score(name: str, make: Make, case: Case, here: Stage, start: float) -> Scor
         lines: list[str] = []
         episode = run_episode(_Listening(arm, lines), set_up(case), here, start)
         passed, said = _judged(case.dimension, episode)
-        return Score(case.id, case.dimension, name, passed, said, tuple(lines))
+        return CaseScore(case.id, case.dimension, name, passed, said, tuple(lines))
     finally:
         arm.close()
 
@@ -152,18 +152,20 @@ def _judged(dimension: Dimension, episode: Episode) -> tuple[bool, str]:
     return episode.solved, ended
 
 
-def _recognised(name: str, arm: Arm, case: Case, here: Stage) -> Score:
+def _recognised(name: str, arm: Arm, case: FailureCase, here: Stage) -> CaseScore:
     setup = set_up(case)
     desk = Desk.lay(setup, here.environment, here.fallback_map, here.shapes, clock=VirtualClock(START))
     step = next(s for s in setup.task.steps if s.tool == case.tool)
     if not hasattr(arm, "stories") or here.agent is not None:
-        return Score(case.id, case.dimension, name, None, "names no failure", ())
+        return CaseScore(case.id, case.dimension, name, None, "names no failure", ())
     arm.calls(desk)(step.tool, step.arguments)
     trail = arm.stories[-1].handled.trail if arm.stories else ()
     kind = trail[0].outcome.kind if trail else None
     passed = kind in {ErrorKind(label) for label in case.labels} if case.labels else kind is None
     said = kind.value if kind is not None else "a success"
-    return Score(case.id, case.dimension, name, passed, said, (f"{step.tool}: {case.text}", f"named: {said}"))
+    return CaseScore(
+        case.id, case.dimension, name, passed, said, (f"{step.tool}: {case.text}", f"named: {said}")
+    )
 
 
 class _Listening:
@@ -191,7 +193,7 @@ class _Listening:
         return call
 
 
-def rows(scores: Iterable[Score]) -> tuple[Row, ...]:
+def rows(scores: Iterable[CaseScore]) -> tuple[Row, ...]:
     """Return a row an arm and dimension, over the cases that are defined for it."""
     counted: dict[tuple[Dimension, str], list[bool]] = {}
     for score in scores:
@@ -219,7 +221,7 @@ def overall(made: Iterable[Row], arm: str) -> float:
     return sum(rates.values()) / len(rates) if rates else 0.0
 
 
-def check(which: Sequence[Case]) -> Iterator[str]:
+def check(which: Sequence[FailureCase]) -> Iterator[str]:
     """Yield what is wrong with cases: a fault that the agent never sees, or a task that not even the oracle saves."""
     for case in which:
         if case.dimension in (Dimension.RECOGNITION, Dimension.FALSE_ALARM):
