@@ -35,6 +35,11 @@ _SCENARIOS_HELP = (
     show_default=True,
     help="shop; tau2:retail, tau2:airline, tau2:telecom (extra tau2); bfcl; or your own: my_pkg.envs:ClinicEnv.",
 )
+@click.option(
+    "--mcp",
+    metavar="COMMAND",
+    help="An MCP server as the domain, with --tasks tasks.yaml: --mcp 'python server.py'.",
+)
 @click.option("--map", "fallback_map", metavar="MAP", help="A fallback map instead of the domain's own.")
 @click.option(
     "--agent", metavar="MODULE:NAME", help="Your own agent instead of the scripted one: my_pkg:make_agent."
@@ -79,7 +84,7 @@ _SCENARIOS_HELP = (
 @click.option(
     "--tasks",
     metavar="N|ID,...",
-    help="The first N tasks, or these ids (end a single number with a comma).  [default: all]",
+    help="The first N tasks, or these ids (end a single number with a comma); with --mcp a file.  [default: all]",
 )
 @click.option(
     "--profile",
@@ -188,7 +193,9 @@ def evaluate(as_json: bool, list_arms: bool, grid: bool, picture: str | None, **
         return
     try:
         outputs, workers = Outputs.take(options), options.pop("workers")
-        resume = options.pop("resume")
+        resume, server = options.pop("resume"), options.pop("mcp")
+        if server is not None:
+            options |= {"domain": f"mcp:{options['tasks'] or 'tasks.yaml'}|{server}", "tasks": None}
         metrics, priced = options.pop("metrics"), options.pop("prices")
         prices = Prices.read(priced) if priced else None
         base_url, model = options.pop("base_url"), options.pop("model")

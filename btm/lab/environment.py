@@ -198,7 +198,8 @@ DOMAINS: Mapping[str, str] = MappingProxyType(
 
 
 def load_environment(domain: str, fallback_map: str | None = None) -> Environment:
-    """Return the environment of a domain: ``"shop"``, ``"tau2:retail"``, or one's own as ``"my_pkg.envs:ClinicEnv"``.
+    """Return the environment of a domain: ``"shop"``, ``"tau2:retail"``, an MCP server with a file of tasks as
+    ``"mcp:tasks.yaml"``, or one's own as ``"my_pkg.envs:ClinicEnv"``.
 
     ``fallback_map`` (a path, or the name of a shipped one) replaces the environment's own. Raises EvaluationError for
     an unknown name, MissingExtraError when the domain's package is absent.
@@ -224,6 +225,10 @@ def _environment(domain: str) -> Environment:
         from btm.lab.bfcl import BfclEnvironment  # noqa: PLC0415
 
         return BfclEnvironment()
+    if domain.startswith("mcp:"):
+        from btm.lab.mcp_environment import McpEnvironment  # noqa: PLC0415
+
+        return McpEnvironment(domain.removeprefix("mcp:"))
     if ":" in domain and not domain.startswith("tau2:"):
         from btm.lab.loading import own_environment  # noqa: PLC0415
 
