@@ -1,4 +1,4 @@
-"""Any MCP server as an environment: its tools, and tasks in a file. ``btm eval --mcp "python server.py" --tasks tasks.yaml``.
+"""Any MCP server as an environment, with tasks in a file: ``btm eval --mcp "python server.py" --tasks tasks.yaml``.
 
 ::
 
@@ -141,7 +141,7 @@ class McpEnvironment(GoldEnvironment):
     def __init__(self, name: str) -> None:
         file, _, command = name.partition("|")
         self.domain = f"mcp:{name}"
-        self._tasks = load_authored(read_text(Path(file), EvaluationError), file, TaskFile)  # type: ignore[type-var]
+        self._tasks = load_authored(read_text(Path(file)), file, TaskFile)
         self._command = command or self._tasks.server
         beside = Path(file).parent / self._tasks.map
         self.fallback_map = str(beside) if self._tasks.map and beside.is_file() else self._tasks.map

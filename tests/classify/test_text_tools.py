@@ -11,7 +11,7 @@ NOISE = "\ufffd \ufffd\ufffd\ufffd " * 8
 
 
 @pytest.mark.parametrize(
-    "tool", ["get_order_details", "get_details_by_id", "locate", "list_categories", "get_profile", "login"]
+    "tool", ["get_order_details", "get_details_by_id", "locate", "list_categories", "login"]
 )
 def test_a_name_that_only_contains_a_word_of_text_is_no_reader_of_text(tool: str) -> None:
     assert classify(ToolCall(tool), NOISE).kind is ErrorKind.MALFORMED
