@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from itertools import islice
 from types import BuiltinMethodType, MappingProxyType
 from typing import Any
 
@@ -98,6 +99,10 @@ def _environment() -> _Sandbox:
 _ENVIRONMENT = _environment()
 
 
+_MOST_LOOKED_AT = 100
+"""Members of a mapping or list: what people write is short, and what tools answer is defined."""
+
+
 class Expression:
     """One expression, such as ``result.status == 'cancelled'``. Call it with names; the result keeps its type."""
 
@@ -146,9 +151,19 @@ class Expression:
         for _ in self._compiled.root_render_func(context):
             pass
         value = context.vars["result"]
-        if isinstance(value, Undefined):
+        if _undefined(value):
             raise UndefinedResultError(f"{self.text!r} is not defined")
         return list(value) if hasattr(value, "__next__") else value  # select and map are lazy
+
+
+def _undefined(value: Any, depth: int = 4) -> bool:
+    """Whether a value is undefined, or a mapping or list that the expression made holds one that is."""
+    if isinstance(value, Undefined):
+        return True
+    if depth == 0 or type(value) not in (dict, list, tuple):
+        return False
+    inside = value.values() if isinstance(value, dict) else value
+    return any(_undefined(item, depth - 1) for item in islice(inside, _MOST_LOOKED_AT))
 
 
 class Template:

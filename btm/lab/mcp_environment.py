@@ -23,7 +23,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shlex
+import sys
 import threading
 import weakref
 from collections.abc import Coroutine, Mapping, Sequence
@@ -96,7 +98,9 @@ class ServerProcess:
         self._command = command
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, daemon=True).start()
-        transport = transports.StdioTransport(command=words[0], args=words[1:])
+        transport = transports.StdioTransport(
+            command=words[0], args=words[1:], env=dict(os.environ), log_file=sys.__stderr__
+        )
         self._client = kit.Client(transport, timeout=_ANSWERS_S)
         self._run(self._client.__aenter__(), _STARTS_S, "start")
         self._end = weakref.finalize(self, _close, self._loop, self._client)
@@ -155,7 +159,9 @@ class McpEnvironment(GoldEnvironment):
         found = {t.name: t for t in server.tools() if t.name != self._tasks.reset}
         self._idle.append(server)
         return {
-            name: ToolSpec(name, tool.description or "", _schema(tool.inputSchema), self._effect(tool, known))
+            name: ToolSpec(
+                name, tool.description or "", _schema(tool.input_schema), self._effect(tool, known)
+            )
             for name, tool in found.items()
         }
 
@@ -165,7 +171,7 @@ class McpEnvironment(GoldEnvironment):
         said = known.effect(tool.name)
         if said is not None:
             return said
-        hint = getattr(tool.annotations, "readOnlyHint", None)
+        hint = getattr(tool.annotations, "read_only_hint", None)
         return guess_effect(tool.name) if hint is None else Effect.READ if hint else Effect.WRITE
 
     def _server(self) -> ServerProcess:

@@ -285,3 +285,10 @@ def test_a_value_is_never_evaluated_whatever_it_holds(value: str) -> None:
 def test_any_text_is_a_template_or_a_template_error(text: str) -> None:
     with contextlib.suppress(TemplateError):
         compile_value(text)({"a": 1, "x": {"a": [1, "b"]}, "b": "c"})
+
+
+def test_what_is_made_of_something_undefined_is_undefined() -> None:
+    for text in ("{'lines': result.nothing}", "[result.nothing]", "{'a': [{'b': result.nothing}]}"):
+        with pytest.raises(TemplateError, match="is not defined"):
+            compile_expression(text)(result={"a": 1})
+    assert compile_expression("{'a': [{'b': result.a}]}")(result={"a": 1}) == {"a": [{"b": 1}]}

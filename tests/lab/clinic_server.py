@@ -39,8 +39,7 @@ def cancel_visit(visit_id: str) -> dict[str, Any]:
 @server.tool()
 def reset_all() -> str:
     """Put everything back."""
-    global clinic
-    clinic = Clinic()
+    vars(clinic).update(vars(Clinic()))
     return "done"
 
 
