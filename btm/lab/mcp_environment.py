@@ -49,30 +49,30 @@ from btm.support.effects import guess_effect
 _STARTS_S, _ANSWERS_S = 60.0, 60.0
 
 
-class _Strict(BaseModel):
+class _TaskFilePart(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class _ToolUse(_Strict):
+class _ToolUse(_TaskFilePart):
     tool: str
     arguments: dict[str, Any] = Field(default_factory=dict)
 
 
-class _Check(_ToolUse):
+class _EndCheck(_ToolUse):
     holds: str
 
 
-class _TaskText(_Strict):
+class _TaskText(_TaskFilePart):
     request: str
     gold: tuple[_ToolUse, ...]
     name: str = ""
     facts: dict[str, Any] = Field(default_factory=dict)
     tell: tuple[Any, ...] = ()
     own: tuple[str, ...] = ("reason", "summary", "note")
-    check: _Check | None = None
+    check: _EndCheck | None = None
 
 
-class TaskFile(_Strict):
+class TaskFile(_TaskFilePart):
     """A file of tasks for a server."""
 
     version: int
@@ -229,7 +229,7 @@ class McpHolder:
         return task.check is not None and bool(task.check(self))
 
 
-def _asks(check: _Check) -> Any:
+def _asks(check: _EndCheck) -> Any:
     expression = compile_expression(check.holds)
 
     def ask(holder: McpHolder) -> bool:
