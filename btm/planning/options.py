@@ -172,7 +172,7 @@ def options_for(
         down=down is not None and down(call.tool, call.effect),
         worked_before=worked_before,
         assumed=assumed,
-        contradicted_by=fallback_map.second_source(call.tool)
+        arbiter=fallback_map.second_source(fallback_map.second_source(call.tool))
         if incident.outcome.rule == CONTRADICTED
         else "",
     )

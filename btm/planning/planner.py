@@ -64,7 +64,7 @@ class Options:
     known from what worked before; their arguments are the agent's to find. ``down`` says that the tool does not work for
     anyone now: calling it again, in whatever way, is no step; ``worked_before`` that it did lately. ``skills`` are cards
     that speak for steps among these. ``assumed`` says that the call is a write only because nothing is known of its tool.
-    ``contradicted_by`` is the tool that said otherwise than the call in question.
+    ``arbiter`` confirms the tool that said otherwise than the call in question.
     """
 
     switches: tuple[Step, ...] = ()
@@ -82,7 +82,7 @@ class Options:
     worked_before: bool = False
     skills: tuple[SkillOffer, ...] = ()
     assumed: bool = False
-    contradicted_by: str = ""
+    arbiter: str = ""
 
     def skill_for(self, step: Step) -> SkillOffer | None:
         """Return the best card that speaks for a step."""
@@ -122,9 +122,7 @@ class Planner:
             for step in _possible(incident, options)
             if not _failed_above(step, above)
         ]
-        worth = third_source(
-            incident, options.contradicted_by, [step for step in weighed if step.worth_trying]
-        )
+        worth = third_source(incident, options.arbiter, [step for step in weighed if step.worth_trying])
         left = list(self._left_above(incident, above, believe))
         verdicts = self.policies.judge(
             self._situation(incident, options, [*worth, *(step for step, _ in left)])

@@ -8,7 +8,7 @@ from btm.planning.options import options_for
 from btm.planning.planner import Planner
 from btm.planning.policy import Policies
 
-MAP = FallbackMap.from_text("""
+TEXT = """
 version: 1
 domain: orders
 tools:
@@ -20,15 +20,21 @@ tools:
       - {tool: track, coverage: partial, lacks: [total]}
       - {tool: search_orders, coverage: full}
     cross_check: {tool: list_orders, compare: [total]}
-  list_orders: {effect: read, takes: []}
+  list_orders: {effect: read, takes: [], cross_check: {tool: search_orders, compare: [total]}}
   track: {effect: read, takes: []}
   search_orders: {effect: read, takes: [], cost: 3}
-""")
+"""
+MAP = FallbackMap.from_text(TEXT)
 CALL = ToolCall("get_order", {"order_id": "S1"}, conversation="c", call_id="1")
 PLANNER = Planner(Policies.from_text("[]"))
 
 
-def first_tool(rule: str = CONTRADICTED, third: float = 0.9, tried: tuple[Attempt, ...] = ()) -> str:
+def first_tool(
+    rule: str = CONTRADICTED,
+    third: float = 0.9,
+    tried: tuple[Attempt, ...] = (),
+    fallback_map: FallbackMap = MAP,
+) -> str:
     outcome = Outcome(ErrorKind.FACTUAL_ERROR, silent=True, rule=rule)
     incident = Incident("i", "c", CALL, ErrorKind.FACTUAL_ERROR, outcome, 0.0, attempts=tried)
 
@@ -36,13 +42,18 @@ def first_tool(rule: str = CONTRADICTED, third: float = 0.9, tried: tuple[Attemp
         chance = third if key.target == "search_orders" else 0.9
         return BetaPosterior(20.0 * chance, 20.0 * (1.0 - chance))
 
-    step = PLANNER.plan(incident, options_for(incident, MAP, {}), believe).first
+    step = PLANNER.plan(incident, options_for(incident, fallback_map, {}), believe).first
     assert step is not None
     return step.tool
 
 
 def test_a_third_tool_settles_a_contradiction() -> None:
     assert first_tool() == "search_orders"
+
+
+def test_where_nothing_confirms_the_one_that_contradicts_it_is_believed() -> None:
+    alone = FallbackMap.from_text(TEXT.replace(", cross_check: {tool: search_orders, compare: [total]}", ""))
+    assert first_tool(fallback_map=alone) == "list_orders"
 
 
 def test_what_was_found_wrong_in_another_way_goes_by_what_is_likely_and_cheap() -> None:
