@@ -113,8 +113,8 @@ def evidence(
     first = _FIRST.split(head, maxsplit=1)[0]
     bare = _LEADING.sub("", texts.unquoted(first.lower()), count=1).strip()
     named = _matching({"text": low, "bare": bare, "cased": head}, low, carried)
-    if writes and low.isascii() and not says_done(low, tool):
-        named.append("a write that does not say so")
+    if writes and low.isascii():
+        named.append("a write that says so" if says_done(low, tool) else "a write that does not say so")
     if quoting(tool):
         named.append("a tool that quotes errors")
     if _is_for("tells", tool):

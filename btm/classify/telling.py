@@ -262,17 +262,10 @@ def _are_messages(values: list[Any], body: Mapping[str, Any]) -> bool:
     return any(k in first for k in ("message", "msg", "detail", "code", "reason"))
 
 
-_VERDICT = re.compile(
-    r"(?:is|has|can)_|(?:valid|verified|passed|match(?:es|ed)?|exists|available|allowed|eligible)$"
-)
-
-
 def _is_message(body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool:
     """A body of nothing but a message (and its trimmings), where the message is an error by itself."""
     writes = call.effect is Effect.WRITE
-    if not writes and any(
-        type(v) is bool and isinstance(k, str) and _VERDICT.match(k) for k, v in body.items()
-    ):
+    if not writes and any(type(body[name]) is bool for name in named.payload):
         return False  # a question was answered, and the message says why
     small = _of_small(body, named, call) if len(body) <= 2 else None
     if small is not None:

@@ -26,7 +26,8 @@ RIDGE = 0.5
 FORM = [
     "no layer", "no layer, no kind", "middling", "very long", "many lines", "two or three lines", "begins with a number",
     "a state told by a read", "a verdict", "names a code", "what a file holds", "its word is the tool's own",
-    "a tool that quotes errors", "a tool that brings prose", "a write that does not say so", deciding.WORDED,
+    "a tool that quotes errors", "a tool that brings prose", "a write that does not say so", "a write that says so",
+    deciding.WORDED,
     "foreign words of failure",
 ]  # fmt: skip
 

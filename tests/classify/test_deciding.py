@@ -144,3 +144,14 @@ def test_a_page_where_reviews_were_due_is_malformed() -> None:
     page = "<!DOCTYPE html><html><head><title>Shop</title></head><body>Welcome</body></html>"
     assert classify(ToolCall("list_reviews"), page).kind is ErrorKind.MALFORMED
     assert classify(ToolCall("fetch_page"), page).ok
+
+
+def test_a_yes_or_no_with_its_reason_is_what_a_read_was_asked_for() -> None:
+    body = {"deliverable": False, "reason": "street not found in postal code"}
+    assert classify(ToolCall("verify_address"), body).ok
+    assert not classify(ToolCall("verify_address"), {"success": False, "reason": "street not found"}).ok
+
+
+def test_what_follows_a_heading_is_what_was_found() -> None:
+    text = "Found 2 learnings:\n1. Retry on 503\n2. A failed login locks the account"
+    assert classify(ToolCall("recall"), text).ok
