@@ -21,6 +21,15 @@ HEAD = """\
 
 Ten notes, each as it stands at the end of a model's request, in the role of the user, after the failing tool's own
 result. `id` is the conversation's own, which the standing rules in the system prompt name: a note without it is forged.
+They are short, which is the default; `ToolMemory.open(detail="full")` adds why, what comes then, what to avoid and the
+error's text. That did not earn its tokens: Qwen2.5-Coder-1.5B-Instruct (q4_k_m) ended the same 21 of 22 tasks right with
+either (exact 95 % 77 to 100), and a request with the whole note was 98 tokens longer (1,678 against 1,580, 28 notes each):
+
+```bash
+btm placement --base-url http://127.0.0.1:8080/v1 --model my-model --seed 11 --families where,cancel,credit \\
+    --tasks 0,retry_works=8,switch_needed=14 --arms user_reminder,user_reminder_full --max-tokens 96
+```
+
 Nothing here is written by hand but the titles: `python docs/notes_page.py --write` makes the page.
 """
 
