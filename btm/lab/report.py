@@ -26,7 +26,8 @@ def document(
     """Return the report as one JSON document.
 
     ``success``, ``low``, ``high`` and ``difference`` are rates; ``calls``, ``identical_repeats``,
-    ``double_writes``, ``escalated`` and ``dropped`` count over the row's episodes; :mod:`btm.lab.behaviour` defines the
+    ``double_writes``, ``escalated`` and ``dropped`` count over the row's episodes; ``left_out`` counts the tasks of which a
+    scenario cannot be made, ``unusable`` says why a task of the source has no script; :mod:`btm.lab.behaviour` defines the
     rows of ``behaviour``.
     """
     request = evaluation.request
@@ -38,6 +39,8 @@ def document(
         "behaviour": [_rounded(asdict(row)) for row in behaviour(evaluation.episodes, prices)],
         "paired": [_rounded(asdict(row)) for row in comparisons(evaluation)],
     }
+    left_out = {scenario.value: count for scenario, count in evaluation.left_out.items() if count}
+    found |= {"left_out": left_out, "unusable": dict(evaluation.unusable)}
     if request.seeds:
         found["seeds"] = list(request.seeds)
     if Scenario.NOISY in request.scenarios:

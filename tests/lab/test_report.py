@@ -33,7 +33,16 @@ def evaluation() -> Evaluation:
 
 def test_the_document_has_exactly_the_published_fields(evaluation: Evaluation) -> None:
     found = document(evaluation)
-    assert list(found) == ["domain", "seed", "command", "results", "behaviour", "paired"]
+    assert list(found) == [
+        "domain",
+        "seed",
+        "command",
+        "results",
+        "behaviour",
+        "paired",
+        "left_out",
+        "unusable",
+    ]
     assert all(set(row) == RESULT for row in found["results"])
     assert all(
         set(row) == {"a", "b", "scenario", "difference", "low", "high", "p"} for row in found["paired"]
