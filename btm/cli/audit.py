@@ -11,7 +11,8 @@ from rich.markup import escape
 
 from btm.cli.logs import print_skipped, read_logs, skipped_rows
 from btm.cli.options import FORMAT, JSON, LOGS, STRICT, map_option
-from btm.cli.output import FOUND, console, counted, emit_json, listed, table
+from btm.cli.output import FOUND, console, counted, emit_json, fail, listed, table
+from btm.errors import BTMError
 from btm.fallback import FallbackMap
 from btm.logs.audit import Audit, Audited, Label, annotate
 from btm.logs.conversation import Skipped
@@ -30,6 +31,7 @@ _BESIDE_TOOLS = 44  # columns for a label and the numbers
 @click.option(
     "--worst", type=click.IntRange(0), default=_WORST, show_default=True, help="Conversations to show."
 )
+@click.option("--html", "page", metavar="FILE", help="Write a page of it: one file that needs no other.")
 @click.option("--check", is_flag=True, help="Exit with 1 when something was found.")
 @JSON
 def audit(
@@ -39,6 +41,7 @@ def audit(
     strict: bool,
     worst: int,
     check: bool,
+    page: str | None,
     as_json: bool,
 ) -> None:
     """Find loops, risky repetitions of writes, failures built upon, and premature escalations in LOGS.
@@ -55,6 +58,8 @@ def audit(
         for conversation in conversations:
             told = listener.listen(conversation)
             done.add(conversation, told, annotate(told, fallback_map))
+    if page is not None:
+        _write(page, logs, done, worst)
     if as_json:
         emit_json(_document(done, skipped, worst))
     else:
@@ -92,6 +97,31 @@ def _document(done: Audit, skipped: list[Skipped], worst: int) -> dict[str, Any]
         ],
         "skipped": skipped_rows(skipped),
     }
+
+
+def _write(page: str, logs: tuple[str, ...], done: Audit, worst: int) -> None:
+    """Write what was found as a page."""
+    from btm.lab.html_page import Section, table_page, write_page  # noqa: PLC0415 - only where it is asked for
+
+    totals = [
+        (str(label), f"{done.counts[label]:,}", f"{done.conversations_with(label):,}") for label in Label
+    ]
+    sections = [Section("In all", ("label", "times", "conversations"), totals)]
+    for label in Label:
+        rows = [
+            (audited.source, str(found.step), found.tool, found.detail)
+            for audited in done.worst_of(label, worst)
+            for found in audited.annotations
+            if found.label is label
+        ]
+        if rows:
+            sections.append(Section(str(label), ("conversation", "step", "tool", "what"), rows))
+    read = f"{counted(done.conversations, 'conversation')}, {counted(done.calls, 'answered call')}"
+    about = f"{read}; something was found in {len(done.found):,}."
+    try:
+        write_page(page, table_page("What was found in the logs", about, sections, {"logs": ", ".join(logs)}))
+    except BTMError as error:
+        fail(str(error))
 
 
 def _print(done: Audit, skipped: list[Skipped], worst: int) -> None:

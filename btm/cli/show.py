@@ -12,7 +12,7 @@ from btm.cli.database import StoredEvidence, belief_rows, trends_of
 from btm.cli.health import show_health
 from btm.cli.options import JSON, Number, action_option, database_option, kind_option
 from btm.cli.output import console, emit_json, fail
-from btm.errors import nearest
+from btm.errors import BTMError, nearest
 from btm.learning.posterior import BetaPosterior
 from btm.learning.trend import Direction, Trend
 from btm.model import EvidenceKey
@@ -45,6 +45,7 @@ _ONE_BY_ONE = 1_000
     is_flag=True,
     help="Instead: how each tool did in the last 20 minutes, and what is down for everyone.",
 )
+@click.option("--html", "page", metavar="FILE", help="Write a page of it: one file that needs no other.")
 @JSON
 def show(
     database: str,
@@ -54,6 +55,7 @@ def show(
     min_n: float,
     limit: int,
     health: bool,
+    page: str | None,
     as_json: bool,
 ) -> None:
     """Show, per tool and error, which recovery works how often.
@@ -79,6 +81,8 @@ def show(
         and n >= min_n
     ]
     rows = [(key, learned.belief(key)) for key in (asked if as_json else asked[:limit])]
+    if page is not None:
+        _write(page, database, rows, trends_of(database, [key for key, _ in rows]))
     if as_json:
         emit_json(belief_rows(rows, trends_of(database, _one_by_one(asked, everything))))
     elif rows:
@@ -123,6 +127,36 @@ def _print(rows: Sequence[Row], found: Mapping[EvidenceKey, Trend], left: int) -
             out.print((line + trend).rstrip(), markup=False)
     if left:
         out.print(f"\n{left} more; --limit shows them, --tool and --error narrow the list.")
+
+
+def _write(page: str, database: str, rows: Sequence[Row], found: Mapping[EvidenceKey, Trend]) -> None:
+    """Write what was learned as a page: chances with their intervals, and a table of the same."""
+    from btm.lab.html_page import Chance, Section, table_page, write_page  # noqa: PLC0415 - only where it is asked for
+
+    sections = []
+    for tool, kind in dict.fromkeys(
+        (key.tool, key.kind) for key, _ in sorted(rows, key=lambda row: row[0][:2])
+    ):
+        here = [(key, belief) for key, belief in rows if (key.tool, key.kind) == (tool, kind)]
+        drawn = [Chance(_recovery(key), b.mean, *b.interval(), b.n) for key, b in here]
+        table = [
+            (
+                c.label,
+                f"{c.mean:.2f}",
+                f"{c.low:.2f} to {c.high:.2f}",
+                f"{c.n:.4g}",
+                _trend(found.get(key)).strip(),
+            )
+            for c, (key, _) in zip(drawn, here, strict=True)
+        ]
+        heading = f"{tool} after {kind}"
+        sections.append(Section(heading, ("recovery", "chance", "95 %", "n", "trend"), table, drawn))
+    about = "The chance that a recovery works, per tool and error, with its 95 % interval; n is the evidence behind it."
+    facts = {"database": database, "command": f"btm show --db {database} --html {page}"}
+    try:
+        write_page(page, table_page("What was learned", about, sections, facts))
+    except BTMError as error:
+        fail(str(error))
 
 
 def _trend(trend: Trend | None) -> str:

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from btm.lab.arms import Arm
 from btm.lab.faults.settings import FaultSettings
+from btm.lab.kept import Learned, strongest
 from btm.lab.memory_arms import MemoryArm
 from btm.lab.request import Evaluation, Progress, Request
 from btm.lab.runner import evaluate
 from btm.lab.story import Story, most_telling
-from btm.learning.posterior import BetaPosterior
-from btm.model import EvidenceKey
 from btm.planning.plan import RecoveryContext
 
 STRONGEST = 5
 """How many posteriors are shown."""
-
-Learned = tuple[EvidenceKey, BetaPosterior]
 
 
 @dataclass(frozen=True)
@@ -44,7 +40,7 @@ def run_demo(seed: int, database: Path, progress: Progress | None = None) -> Dem
     def look(arm: Arm) -> None:
         if isinstance(arm, MemoryArm):
             story = most_telling(arm.stories)
-            seen.append((story, _context(arm, story), strongest(arm.memory.beliefs())))
+            seen.append((story, _context(arm, story), strongest(arm.memory.beliefs(), STRONGEST)))
 
     request = Request(faults=FaultSettings(seed=seed), database=str(database))
     evaluation = evaluate(request, progress=progress, look=look)
@@ -60,8 +56,3 @@ def _context(arm: MemoryArm, story: Story | None) -> RecoveryContext | None:
     if kind is None:
         return None
     return arm.memory.context(first.call.tool, kind, first.call, detail=first.outcome.detail)
-
-
-def strongest(beliefs: Sequence[Learned]) -> tuple[Learned, ...]:
-    """Return the posteriors with most evidence of their own; among equals the surest first."""
-    return tuple(sorted(beliefs, key=lambda b: (-b[1].n, b[1].high - b[1].low, b[0]))[:STRONGEST])

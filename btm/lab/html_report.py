@@ -1,28 +1,19 @@
-"""An evaluation as one page of HTML: it needs no script, no network and no other file.
-
-Nothing on the page is told by colour alone, all foreign text is escaped, and what would steer a reader's screen (control
-characters, marks that turn the direction of writing) is replaced.
-"""
+"""An evaluation as one page of HTML."""
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.resources import files
-from typing import Any
 
-import jinja2
-from markupsafe import Markup
-
-import btm
 from btm.lab.arms import ARMS
+from btm.lab.html_page import Chance, render_page, versions
 from btm.lab.metrics import ALL, Episode, Paired, Result, results
 from btm.lab.power import detectable
 from btm.lab.report import command_line, comparisons, summary
 from btm.lab.request import Evaluation
 from btm.lab.scenarios import Scenario
-from btm.model import ErrorKind
+from btm.learning.posterior import BetaPosterior
+from btm.model import ErrorKind, EvidenceKey
 
 SCENARIOS = {
     Scenario.CLEAN: "nothing fails",
@@ -79,7 +70,9 @@ def html_report(evaluation: Evaluation) -> str:
         for scenario in dict.fromkeys(row.scenario for row in rows)
     ]
     seeds = request.seeds or (request.faults.seed,)
-    return _template().render(
+    return render_page(
+        "report_page.html",
+        title=f"btm eval: {request.domain}",
         domain=request.domain,
         agent=request.agent or "A scripted agent (simulated: no model)",
         first=first,
@@ -87,6 +80,10 @@ def html_report(evaluation: Evaluation) -> str:
         kinds=_kinds(evaluation.episodes),
         arms={arm: ARMS[arm] for arm in dict.fromkeys(row.arm for row in rows)},
         columns=COLUMNS,
+        learned={
+            arm: [_chance(key, belief) for key, belief in rows] for arm, rows in evaluation.learned.items()
+        },
+        replays=evaluation.replays,
         left_out=[(s.value, n) for s, n in evaluation.left_out.items() if n],
         unusable=sorted(evaluation.unusable.items()),
         facts={
@@ -95,9 +92,16 @@ def html_report(evaluation: Evaluation) -> str:
             "tasks": str(len({e.task_id for e in evaluation.episodes})),
             "fault rate": f"{request.faults.rate:g}",
             "map": request.fallback_map or "the domain's own",
-            "versions": f"btm {btm.__version__}, Python {platform.python_version()}",
+            "versions": versions(),
         },
     )
+
+
+def _chance(key: EvidenceKey, belief: BetaPosterior) -> Chance:
+    low, high = belief.interval()
+    tried = {1: "1st", 2: "2nd"}.get(key.ordinal, "3rd+")
+    label = f"{key.tool} after {key.kind}: {key.action} {key.target}".strip()
+    return Chance(f"{label}, {tried} try", belief.mean, low, high, belief.n)
 
 
 def _kinds(episodes: Sequence[Episode]) -> dict[str, dict[ErrorKind, Result]]:
@@ -110,22 +114,3 @@ def _kinds(episodes: Sequence[Episode]) -> dict[str, dict[ErrorKind, Result]]:
         if row.scenario == whole and row.fault_kind is not None:
             found.setdefault(row.arm, {})[row.fault_kind] = row
     return found
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, str) and not isinstance(value, Markup) and not value.isprintable():
-        return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in value)
-    return value
-
-
-def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_plain,
-    )
-    environment.filters["percent"] = lambda rate: f"{rate * 100:.0f} %"
-    environment.filters["points"] = lambda rate: f"{rate * 100:+.0f}"
-    return environment.from_string((files("btm.lab") / "report_page.html").read_text("utf-8"))

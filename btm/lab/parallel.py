@@ -68,7 +68,9 @@ def _run_all(
 def _run(piece: Request) -> Evaluation:
     """Run a piece of work in its process, and return what can travel between processes."""
     made = evaluate(piece)
-    return Evaluation(piece, made.episodes, dict(made.left_out), dict(made.unusable))
+    return Evaluation(
+        piece, made.episodes, dict(made.left_out), dict(made.unusable), made.learned, made.replays
+    )
 
 
 def _pieces(request: Request, arms: tuple[str, ...], workers: int) -> list[Request]:
@@ -109,4 +111,7 @@ def _joined(request: Request, arms: tuple[str, ...], runs: list[Evaluation]) -> 
             replace(e, world=apart.setdefault((seed, e.world), len(apart))) if several else e
             for e in episodes
         ]
-    return Evaluation(request, tuple(found), left_out, runs[0].unusable)
+    first = [run for run in runs if run.request.faults.seed == seeds[0]]
+    learned = {arm: rows for run in first for arm, rows in run.learned.items()}
+    replays = tuple(replay for run in first for replay in run.replays)
+    return Evaluation(request, tuple(found), left_out, runs[0].unusable, learned, replays)

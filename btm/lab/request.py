@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 from btm.lab.faults.settings import FaultSettings
 from btm.lab.metrics import Episode
 from btm.lab.scenarios import TROUBLED, Scenario
+from btm.lab.story import StoryLine
 from btm.lab.world import ALLOWANCE
+from btm.learning.posterior import BetaPosterior
+from btm.model import EvidenceKey
 
 UNIFORM, HETEROGENEOUS, OUTAGE = "uniform", "heterogeneous", "outage"
 
@@ -61,11 +64,27 @@ class Request:
     agent: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class IncidentReplay:
+    """A call that did not go through at once, told line by line."""
+
+    arm: str
+    scenario: str
+    task_id: str
+    request: str
+    lines: tuple[StoryLine, ...]
+
+
 @dataclass(frozen=True)
 class Evaluation:
-    """What came of a run. ``left_out`` counts, by scenario, the tasks for which it cannot be made."""
+    """What came of a run. ``left_out`` counts, by scenario, the tasks for which it cannot be made.
+
+    ``learned`` are, for each arm with a memory, the beliefs with most evidence; ``replays`` telling incidents.
+    """
 
     request: Request
     episodes: tuple[Episode, ...]
     left_out: Mapping[Scenario, int]
     unusable: Mapping[str, str]
+    learned: Mapping[str, tuple[tuple[EvidenceKey, BetaPosterior], ...]] = field(default_factory=dict)
+    replays: tuple[IncidentReplay, ...] = ()

@@ -11,6 +11,7 @@ from btm.lab.arms import BTM_ARMS, ORDERS, Arm, check_arms, plain_arm
 from btm.lab.environment import Environment, Task, load_environment
 from btm.lab.episodes import APART_S, run_episode
 from btm.lab.faults.clock import START
+from btm.lab.kept import Kept
 from btm.lab.loading import map_of
 from btm.lab.metrics import Episode
 from btm.lab.own_agent import agent_of
@@ -67,6 +68,7 @@ def evaluate(
     stage = Stage(environment, fallback_map, request.faults, agent=agent_of(request))
     setups, left_out = _set_up(stage, request, tasks)
     episodes: list[Episode] = []
+    kept = Kept()
     total = len(setups) * len(arms)
     for name in arms:
         arm = make_arm(name, request, fallback_map)
@@ -75,11 +77,14 @@ def evaluate(
                 episodes.append(run_episode(arm, setup, stage, START + number * APART_S))
                 if progress is not None:
                     progress(len(episodes), total)
+            kept.look(arm)
             if look is not None:
                 look(arm)
         finally:
             arm.close()
-    return Evaluation(request, tuple(episodes), left_out, environment.left_out)
+    return Evaluation(
+        request, tuple(episodes), left_out, environment.left_out, kept.learned, tuple(kept.replays)
+    )
 
 
 def _over_seeds(
@@ -107,7 +112,7 @@ def _over_seeds(
         for e in run.episodes
     )
     left_out = {s: sum(run.left_out.get(s, 0) for run in runs) for s in runs[0].left_out}
-    return Evaluation(request, episodes, left_out, runs[0].unusable)
+    return Evaluation(request, episodes, left_out, runs[0].unusable, runs[0].learned, runs[0].replays)
 
 
 def make_arm(name: str, request: Request, fallback_map: FallbackMap) -> Arm:
