@@ -106,4 +106,13 @@ def test_the_demo_shows_everything_and_the_same_seed_shows_the_same(
 def test_the_demo_as_json_is_the_document_of_eval(tmp_path: Path) -> None:
     result = CliRunner().invoke(demo, ["--json", "--db", str(tmp_path / "d.db")])
     assert result.exit_code == 0
-    assert list(json.loads(result.stdout)) == ["domain", "seed", "command", "results", "paired"]
+    assert list(json.loads(result.stdout)) == [
+        "domain",
+        "seed",
+        "command",
+        "results",
+        "behaviour",
+        "paired",
+        "left_out",
+        "unusable",
+    ]
