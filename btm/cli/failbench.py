@@ -47,7 +47,7 @@ def failbench(as_json: bool, listed: bool, checked: bool, exported: str | None, 
                   others name nothing); what is fine is named fine
     recovery      the task is done although a tool fails once, or for good where
                   there is a way round
-    loops         no call is repeated more than 3 times while it is refused for ever
+    loops         no call that is refused for ever is repeated more than 3 times
     self-checking a wrong value in a good answer is not acted on
     false alarm   the same tasks without the fault are simply done
     idempotency   a write whose answer is lost or unknown happens once
