@@ -16,6 +16,13 @@ class _PersonalSecret(NamedTuple):
 
 
 _VALUE = r"[^\s\"',;&<>\u00bb\u201d)\]}]"
+NOTHING = r"(?!\[)(?!(?:none|null|true|false|undefined|nil|nan)(?![\w-]))"
+"""No value follows: what says that there is none is no secret. A piece of a case-insensitive pattern."""
+_NO_WORD = (  # what a form says about a password
+    r"(?!(?:required|requis\w?|requerid[ao]|erforderlich|obbligatori[ao]|obligatori[ao]|obligatoire|incorrect\w?|incorrecta?o?"
+    r"|inv[a\u00e1]lid[ao]?|invalide?|non valida|ung(?:\u00fc|ue)ltig|falsch|fehlt|missing|wrong|expired|abgelaufen|errata|sbagliata"
+    r"|vac[i\u00ed][ao]|leer|empty|vide|onjuist|verplicht)(?!\w))"
+)
 _AFTER_COLON = "(?:" + "|".join(f"(?<=[:=\uff1a]{more})" for more in ("", " ", "[\"']", " [\"']")) + ")"
 _IS = r"[\"'\u201d]?\s{0,3}(?:[:=\uff1a]|\b(?:is|was|ist|lautet|est|es|era|\u00e8|\u00e9)\b)\s{0,3}[\"'\u00ab\u201c]?"
 _COUNTRIES = [
@@ -162,7 +169,7 @@ _PERSONAL = (
             r"(?i)((?:pass(?:wort|code|word|phrase)|kennwort|mot de passe|contrase(?:\u00f1|n)a|clave|palavra-passe|senha|wachtwoord"
             r"|parola(?: d'ordine)?|has\u0142o|\u043f\u0430\u0440\u043e\u043b\u044c|\u5bc6\u7801|\u5bc6\u78bc|\u30d1\u30b9\u30ef\u30fc\u30c9)"
             # what no word is; and after a colon, as in English, a word and nothing more
-            rf"{_IS})(?!\[)(?=[^\s]{{0,60}}[\d!@#$%^*_-]|{_AFTER_COLON}{_VALUE}{{4,60}}[\"']?\s{{0,3}}(?:[,;.)\]}}\n]|$)){_VALUE}{{4,}}"
+            rf"{_IS}){NOTHING}(?=[^\s]{{0,60}}[\d!@#$%^*_-]|{_AFTER_COLON}{_NO_WORD}{_VALUE}{{4,60}}[\"']?\s{{0,3}}(?:[,;.)\]}}\n]|$)){_VALUE}{{4,}}"
         ),
         r"\1[secret]",
     ),

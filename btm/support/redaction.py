@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Callable
 from typing import NamedTuple
 
-from btm.support.personal_secrets import without_personal_secrets
+from btm.support.personal_secrets import NOTHING, without_personal_secrets
 from btm.support.vendor_tokens import VENDOR_TOKEN, may_hold_token
 
 # -- pieces of patterns --------------------------------------------------------------------------------------------
@@ -42,15 +42,14 @@ _QUOTED = (
     r"(?P<open>(?:[\w.]{1,40}\()?[bru]{0,2}(?P<quote>\\{0,7}[\"'`]))(?:(?!(?<!\\)(?P=quote)).){1,400}"
     r"|&quot;[^&]{1,400}|&\#3[49];[^&]{1,400}|[\u201c\u201e\u2018\u00ab\u300c][^\u201d\u201c\u2019\u00bb\u300d]{1,400}"
 )
-# What stands where a value could and is none: nothing, or the first word of a sentence.
-_NOTHING = r"(?!\[)(?!(?:none|null|true|false|undefined|nil|nan)(?![\w-]))"
+# The first word of a sentence stands where a value could, too.
 _PROSE = (
     r"(?!(?:an?|are|at|can|cannot|could|do|does|did|expected|failed|field|ha[ds]|have|incorrect|input|invalid|is|it"
     r"|length|may|missing|must|no|not|please|required|should|string|that|the|this|too|unable|value|was|we|were|wrong"
     r"|you|your)\s{1,4}[a-z])"
 )
 # Secrets are hardly ever written in other scripts, and sentences are.
-_BARE = rf"{_NOTHING}{_PROSE}(?=[^\s\"',;&}}\])\\`]{{0,30}}[A-Za-z0-9])[^\s\"',;&}}\])\\`]{{4,}}"
+_BARE = rf"{NOTHING}{_PROSE}(?=[^\s\"',;&}}\])\\`]{{0,30}}[A-Za-z0-9])[^\s\"',;&}}\])\\`]{{4,}}"
 _VALUE = rf"(?:{_QUOTED}|{_BARE})"
 
 _ARGUMENT = (
@@ -150,7 +149,7 @@ RULES: tuple[SecretPattern, ...] = (
         re.compile(
             rf"(?i)(authorization{_BETWEEN}(?:[bru]{{0,2}}{_QUOTE})?)"
             r"(?:(?:digest|aws4[\w-]*|hmac[\w-]*|oauth|signature|hawk|sharedkey\w*)\s[^\n]{1,400}"
-            rf"|{_NOTHING}{_PROSE}(?:[a-z][\w-]{{1,30}}\s{{1,4}}(?=[^\s\"']{{16}}|[^\s\"']{{0,40}}\d))?"
+            rf"|{NOTHING}{_PROSE}(?:[a-z][\w-]{{1,30}}\s{{1,4}}(?=[^\s\"']{{16}}|[^\s\"']{{0,40}}\d))?"
             r"[^\s\"',;&}\])\\`]{4,})"
         ),
         r"\1[secret]",

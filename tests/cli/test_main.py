@@ -26,7 +26,9 @@ def test_every_command_is_listed_and_has_help() -> None:
         shown = runner.invoke(cli, [name, "--help"])
         assert shown.exit_code == 0, shown.output
         assert (
-            "--json" in shown.output or "Commands:" in shown.output or name in ("export", "inject", "mcp", "review")
+            "--json" in shown.output
+            or "Commands:" in shown.output
+            or name in ("export", "inject", "mcp", "review")
         ), name
 
 

@@ -67,3 +67,17 @@ def test_a_personal_secret_is_replaced(text: str, secret: str) -> None:
 )
 def test_what_is_no_secret_stays_readable(text: str) -> None:
     assert without_secrets(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Passwort: erforderlich",
+        "contrase\u00f1a: incorrecta",
+        "mot de passe : requis",
+        "password: null",
+        "Kennwort: ung\u00fcltig",
+    ],
+)
+def test_what_a_form_says_about_a_password_stays_readable(text: str) -> None:
+    assert without_personal_secrets(text) == text
