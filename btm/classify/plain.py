@@ -38,6 +38,9 @@ _LIMITS = re.compile(
     r"|reserved|offline|empty|missing|sold out)\b|n't\b"
 )
 
+_REVERSED = re.compile(
+    r"\b(?:but|however|although|though|yet|except|not|error|warning|fail\w*)\b", re.IGNORECASE
+)
 _NONE = form("plain", "none")
 
 
@@ -61,6 +64,8 @@ def _read(head: str, size: int, tool: str, writes: bool) -> Read:
     carried = carriers.strip(head)
     if carried is not None and carried.exit == 0:
         return Read(None, 0.0, carried)
+    if writes and carried is None and _tells_of_a_quotation(head, tool):
+        return Read(None, 0.0, carried, ("what was written is quoted",))
     found = texts.of_carried(_first_part(carried)) if carried is not None else texts.of_words(_subject(head))
     if carried is not None and _is_sure(carried, found, tool, head, size):
         return Read(found or unexplained(), SURE, carried, ("a sure layer",))
@@ -121,6 +126,19 @@ def is_silent_write(text: str, tool: str, writes: bool) -> bool:
         and " " in text
         and not deciding.quotes(tool)
         and not deciding.says_done(text.lower(), tool)
+    )
+
+
+def _tells_of_a_quotation(text: str, tool: str) -> bool:
+    """Whether a write says that it was done, and every word of a failure stands in what it quotes: ``Added "404"``."""
+    if len(text) > FIRST or not text.isascii():
+        return False
+    around = texts.unquoted(text)
+    return (
+        around != text
+        and deciding.says_done(around.lower(), tool)
+        and all(found[0].lower()[:5] in tool.lower() for found in _REVERSED.finditer(around))
+        and texts.of_words(around) is None
     )
 
 

@@ -155,3 +155,28 @@ def test_a_yes_or_no_with_its_reason_is_what_a_read_was_asked_for() -> None:
 def test_what_follows_a_heading_is_what_was_found() -> None:
     text = "Found 2 learnings:\n1. Retry on 503\n2. A failed login locks the account"
     assert classify(ToolCall("recall"), text).ok
+
+
+@pytest.mark.parametrize(
+    ("tool", "text"),
+    [
+        ("add_comment", 'Comment added. "The server returned 503 Service Unavailable"'),
+        ("create_event", "Event 'Post-mortem: connection refused' scheduled for Friday 10:00"),
+        ("create_pr", "Pull request 'Handle 429 Too Many Requests' opened"),
+        ("remember", "Remembered: user gets 'permission denied' on staging"),
+    ],
+)
+def test_what_a_write_quotes_is_what_was_written(tool: str, text: str) -> None:
+    assert classify(ToolCall(tool, {}, WRITE), text).ok
+
+
+@pytest.mark.parametrize(
+    ("tool", "text"),
+    [
+        ("send_email", "Email to 'bob' not sent: 'mailbox unavailable'"),
+        ("delete_file", "Could not delete 'report.txt': 'permission denied'"),
+        ("pay", "Payment of '12.50' was declined"),
+    ],
+)
+def test_a_write_that_says_that_it_was_not_done_quotes_its_failure(tool: str, text: str) -> None:
+    assert not classify(ToolCall(tool, {}, WRITE), text).ok
