@@ -198,12 +198,10 @@ def test_nothing_is_lost_doubled_or_out_of_order(mode: str, tmp_path: Path) -> N
     # Every execution of a read after its first failure was one attempt, and nothing else was.
     tries = [runs for key, runs in ledger.runs.items() if key.startswith("look ") and len(runs) > 1]
     expected = (sum(sum(runs[1:]) for runs in tries), sum(len(runs) - 1 for runs in tries))
-    retries = [
-        (belief.worked, belief.n)
-        for key, belief in memory.beliefs()
-        if (key.tool, str(key.action)) == ("look", "retry")
-    ]
-    assert (round(sum(w for w, _ in retries)), round(sum(n for _, n in retries))) == expected
+    # The rows, not the beliefs: those let go what lies before a change, and chance looks like one now and then.
+    attempts = memory._store.log("attempts")  # type: ignore[attr-defined]
+    retries = [bool(r["success"]) for r in attempts if (r["tool"], r["action"]) == ("look", "retry")]
+    assert (sum(retries), len(retries)) == expected
     assert (mode == "act") == (expected[1] > 0)
     print(
         f"{mode}: {sum(ledger.ended.values())} executions, {expected} retries, {len(ledger.written)} writes"
