@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 import tomllib
 from importlib.metadata import version
@@ -30,8 +30,7 @@ def fetch(folder: Path) -> Path:
     wanted = f"langchain=={version('langchain')}"
     pip(["download", "--no-deps", "--no-binary", "langchain", "--dest", str(folder), wanted])
     (archive,) = folder.glob("langchain-*.tar.gz")
-    with tarfile.open(archive) as packed:
-        packed.extractall(folder, filter="data")
+    shutil.unpack_archive(archive, folder)  # tarfile's filters are not in every Python 3.11
     return folder / archive.name.removesuffix(".tar.gz")
 
 
