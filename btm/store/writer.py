@@ -37,6 +37,7 @@ _RETRY_S = 1.0
 _LONG_S = 0.05  # a transaction that takes longer keeps other writers waiting: the next one is shorter
 _AT_EXIT_S = 5.0
 _PAUSE_S = 0.002  # between transactions, for who waits
+_SPREAD = random.SystemRandom()  # not the module's own generator: an application may have seeded that
 
 Listener = Callable[[Sequence[CallEvent]], None]
 
@@ -236,7 +237,7 @@ class _Queue:
     def _run(self) -> None:
         while True:
             if self._trouble:
-                self._hurry.wait(_RETRY_S * random.uniform(0.7, 1.3))  # noqa: S311 - spreads waits, no secret
+                self._hurry.wait(_RETRY_S * _SPREAD.uniform(0.7, 1.3))
             else:
                 self._wake.wait()
                 self._hurry.wait(_LINGER_S)
@@ -245,7 +246,7 @@ class _Queue:
             with self._lock:
                 waiting = list(self._markers)  # who comes later waits for a try that begins later
             while self._take() and self._write():
-                time.sleep(random.uniform(0.0, _PAUSE_S))  # noqa: S311 - as above
+                time.sleep(_SPREAD.uniform(0.0, _PAUSE_S))
             self._say()
             if self._closed:
                 self._disappoint(self._markers)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import random
 import threading
 import time
 import weakref
@@ -403,3 +404,12 @@ def test_a_forked_child_writes_its_own_events_and_not_its_parents(
     assert store.kept == [event(1)]
     os.close(read)
     os.close(write)
+
+
+def test_an_applications_seeded_generator_is_left_alone(writer: WriteBehind) -> None:
+    random.seed(7)
+    before = random.getstate()
+    for _ in range(20):
+        writer.put(event(1))
+        assert writer.flush()
+    assert random.getstate() == before
