@@ -33,6 +33,11 @@ class Answer:
         return not self.problem
 
 
+def is_blank(value: Any) -> bool:
+    """Whether an answer is nothing, or a text with nothing in it."""
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
 def problem_of(
     call: ToolCall, offer: Step, value: Any, returns: tuple[str, ...], expected: Expectations | None
 ) -> str:
@@ -41,7 +46,7 @@ def problem_of(
     ``returns`` and ``expected`` are what the map says about the failed tool. What the offer says that it lacks, or
     does not name among what it gives, is not asked of it.
     """
-    if value is None or (isinstance(value, str) and not value.strip()):
+    if is_blank(value):
         return "it holds nothing about what was asked for"
     if offer.coverage < 1.0 and isinstance(value, list | Mapping) and not value:
         return "it is empty, and gives only a part"

@@ -17,7 +17,7 @@ import orjson
 from btm.fallback import Step
 from btm.model import Action, Attempt, ChoiceEnum, ErrorKind
 from btm.planning.instructions import ARGUMENTS_LIMIT, instruction
-from btm.planning.plan import Level, RecoveryContext, RecoveryPlan
+from btm.planning.plan import Level, RecoveryContext, RecoveryPlan, Verdict
 from btm.support.untrusted import harmless, redact, tool_name
 
 DEFAULT_BUDGET = 300
@@ -160,15 +160,8 @@ def _lines(plan: RecoveryPlan, arguments_limit: int) -> list[Line]:
         lines += _later(plan)
     for verdict in plan.verdicts:
         if verdict.say:
-            doubt = verdict.level is Level.ENFORCE and plan.outcome.ambiguous
-            rank = (
-                _MUST
-                if verdict.require or verdict.own or doubt
-                else 2
-                if verdict.level is Level.ENFORCE
-                else 4
-            )
-            lines.append(Line(rank, _label(verdict.require, verdict.forbid), harmless(verdict.say)))
+            label = _label(verdict.require, verdict.forbid)
+            lines.append(Line(_rank(verdict, plan), label, harmless(verdict.say)))
     if plan.tried:
         # What the model did itself it knows.
         lines.append(Line(_MUST if plan.acting else 4, "tried", "; ".join(_tried(plan))))
@@ -196,6 +189,13 @@ def _later(plan: RecoveryPlan) -> Iterator[Line]:
         if number <= _MOST_LATER or unsure:
             yield Line(_MUST if unsure else 3, "then", instruction(step, plan) + _counted(step))
         unsure = unsure and bool(step.missing or step.action is Action.REVISE)
+
+
+def _rank(verdict: Verdict, plan: RecoveryPlan) -> int:
+    enforced = verdict.level is Level.ENFORCE
+    if verdict.require or verdict.own or (enforced and plan.outcome.ambiguous):
+        return _MUST
+    return 2 if enforced else 4
 
 
 def _label(require: Action | None, forbid: Iterable[Action]) -> str:

@@ -16,10 +16,10 @@ learned about. Policies forbid or require first; escalating comes when nothing w
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from btm.classify.expected import missing_field
 from btm.fallback import Step
 from btm.learning.judging import NOT_YET
 from btm.learning.posterior import BetaPosterior
@@ -308,18 +308,15 @@ def _possible(incident: Incident, options: Options) -> Iterator[Step]:
             yield switch
 
 
-_MISSING = re.compile(r"the required field (\S{1,100}) is missing")
-
-
 def _no_better(incident: Incident, switch: Step) -> bool:
     """Whether an answer is there, only not whole, and a substitute lacks something else: unless it has just that."""
     lacking = incident.outcome.silent and incident.kind in (ErrorKind.PARTIAL_DATA, ErrorKind.SCHEMA_DRIFT)
     if not lacking or switch.coverage == 1.0:
         return False
-    missing = _MISSING.fullmatch(incident.outcome.reason)
-    if missing is None or missing.group(1) in switch.lacks:
+    lacked = missing_field(incident.outcome.reason)
+    if not lacked or lacked in switch.lacks:
         return True
-    return bool(switch.gives) and missing.group(1) not in switch.gives
+    return bool(switch.gives) and lacked not in switch.gives
 
 
 def _may_revise(incident: Incident, options: Options) -> bool:

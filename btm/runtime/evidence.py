@@ -55,7 +55,7 @@ class Credit:
         self._recent: deque[Recent] = deque()
         self._changed: dict[
             EvidenceKey, float
-        ] = {}  # keys of which older attempts were let go, and since when
+        ] = {}  # since when keys count of which older attempts were let go
         self._believe = believe
         self._said = False
         self._attempts = 0  # that were learned here
@@ -158,15 +158,8 @@ class Credit:
         sums = self._evidence.counts(key)
         self._evidence.add(key, worked - sums.successes, failed - sums.failures)
         self._changed[key] = kept[0][2]
-        past = iter(latest[:first])
-        gone = next(past, None)
-        left: deque[Recent] = deque()
-        for one in self._recent:
-            if one is gone:
-                gone = next(past, None)
-            else:
-                left.append(one)
-        self._recent = left
+        gone = {id(one) for one in latest[:first]}
+        self._recent = deque(one for one in self._recent if id(one) not in gone)
 
     # -- beliefs ------------------------------------------------------------------------------------------------
 

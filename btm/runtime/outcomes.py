@@ -11,6 +11,7 @@ from btm.classify.expectations import ErrorRule, Expectations
 from btm.classify.expected import against
 from btm.classify.underway import under_way
 from btm.fallback import FallbackMap
+from btm.fallback.answers import is_blank
 from btm.fallback.values import plain
 from btm.learning.judging import NOT_YET
 from btm.model import Effect, ErrorKind, Outcome, ToolCall
@@ -20,10 +21,6 @@ from btm.store import TaughtRule
 _NOTHING = Outcome(
     ErrorKind.EMPTY_RESULT, silent=True, confidence=0.8, reason="nothing came back", rule="empty"
 )
-
-
-def _is_blank(result: Any) -> bool:
-    return result is None or (isinstance(result, str) and not result.strip())
 
 
 def _held_against(expectations: Expectations, result: Any, outcome: Outcome, now: float) -> Outcome:
@@ -65,7 +62,7 @@ def outcome_of(
     outcome = classify(call, result=result, rules=rules, expectations=expectations, shape=shape, now=now)
     if outcome.kind is ErrorKind.EMPTY_RESULT and expectations is not None:
         outcome = _held_against(expectations, result, outcome, now)
-    if outcome.ok and _is_blank(result) and call.effect is Effect.READ and fallback_map.stands_in(call.tool):
+    if outcome.ok and is_blank(result) and call.effect is Effect.READ and fallback_map.stands_in(call.tool):
         return _NOTHING
     if outcome.silent and call.effect is Effect.WRITE:
         return replace(outcome, ambiguous=True)

@@ -94,13 +94,11 @@ TELLS = READ_VERBS | {
     "provide", "recommend", "report", "return", "subtract", "suggest", "tell",
 }  # fmt: skip
 DOES = DEEDS - OTHER_DEEDS | {
-    "adjust", "authenticate", "bill", "block", "broadcast", "comment", "contact", "dispatch", "donate", "fill", "follow",
-    "fund", "invite", "invoice", "join", "leave", "login", "logout", "make", "mention", "message", "press", "register",
-    "reimburse", "release", "remit", "rent", "request", "resolve", "retweet", "settle", "ship", "sign", "subscribe",
-    "talk", "turn", "unfollow", "unsubscribe", "wire",
+    "adjust", "authenticate", "bill", "broadcast", "contact", "dispatch", "donate", "fill", "fund", "invoice", "join",
+    "leave", "login", "logout", "make", "mention", "press", "register", "reimburse", "remit", "rent", "resolve", "retweet",
+    "settle", "ship", "sign", "subscribe", "talk", "turn", "unfollow", "unsubscribe", "wire",
 }  # fmt: skip
 # Of these, what a description may also begin with as a noun ("Comments on an issue"): an article behind it tells.
 NOUNS = ALSO_NOUNS | NOUN_DEEDS | {
-    "bill", "block", "comment", "contact", "fund", "invoice", "message", "mention", "press", "release", "rent",
-    "request", "ship", "sign", "turn", "wire",
+    "bill", "contact", "fund", "invoice", "mention", "press", "rent", "ship", "sign", "turn", "wire",
 }  # fmt: skip

@@ -35,25 +35,8 @@ _OPENING = re.compile(
 _FIRST = re.compile(r"([A-Za-z]+)(?:\s+([a-z]+))?")
 _JOINED = re.compile(r"(?:\b(?:and|or|then|also|to)|[,;/&])\s+([a-z]+)", re.IGNORECASE)
 _DETERMINERS = frozenset(
-    (
-        "a",
-        "an",
-        "the",
-        "this",
-        "that",
-        "these",
-        "one",
-        "some",
-        "any",
-        "all",
-        "new",
-        "it",
-        "your",
-        "my",
-        "their",
-        "money",
-    )
-)
+    ("a", "an", "the", "this", "that", "these", "one", "some", "any", "all", "new", "it", "your", "my", "their", "money")
+)  # fmt: skip
 _DEEPEST = 4  # words of a namespace before the verb
 _READ_FAR = 400  # characters of a description
 
@@ -100,9 +83,9 @@ class Guess(NamedTuple):
     known: bool
 
 
-def guess_effect(name: str, description: str = "") -> Effect:
-    """Guess a tool's effect, a write where nothing tells; see :func:`guess`."""
-    return guess(name, description).effect
+def guess_effect(name: str) -> Effect:
+    """Guess a tool's effect from its name alone, a write where nothing tells; see :func:`guess`."""
+    return guess(name).effect
 
 
 def guess(name: str, description: str = "") -> Guess:
