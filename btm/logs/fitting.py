@@ -185,7 +185,7 @@ def _parts(logs: Iterable[LogFile], name: str | None, watch: Watch | None) -> It
                     yield _Part(conversations=(found,))
                 elif found is not None:
                     reader, opened_log = found
-                    path = reader.apart(opened_log.sample)
+                    path = None if opened_log.is_rewritten else reader.apart(opened_log.sample)
                     if path is None:
                         items = Counted(reader.read(opened_log))
                         yield from _whole(gathering.of(items))

@@ -53,6 +53,11 @@ class Log:
         self._stream = stream
         self.sample, self._rewrite = rewritten(Sample.of(stream))
 
+    @property
+    def is_rewritten(self) -> bool:
+        """Whether its records are read in another form than they stand in: then they cannot be read apart."""
+        return self._rewrite is not None
+
     def records(self, path: Path = ()) -> Iterator[Record | Skipped]:
         """Give every record, and a Skipped for every piece that is none.
 
@@ -122,7 +127,7 @@ class Excerpt(Log):
 
     def __init__(self, name: str, pieces: Iterable[Piece | Skipped]) -> None:
         self.name = name
-        self.sample, self._rewrite = Sample(b"", Shape.LINES), None
+        self.sample = Sample(b"", Shape.LINES)
         self._pieces = pieces
 
     def records(self, path: Path = ()) -> Iterator[Record | Skipped]:  # noqa: ARG002 - the pieces lay there

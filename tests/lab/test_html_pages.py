@@ -57,6 +57,14 @@ def test_several_processes_give_the_same_page(made: Path) -> None:
     assert page("1") == page("2")
 
 
+def test_an_arm_that_learned_nothing_has_no_picture_of_it(tmp_path: Path) -> None:
+    file = tmp_path / "clean.html"
+    words = ["eval", "--scenario", "clean", "--tasks", "1", "--arms", "bare,btm", "--html", str(file)]
+    run = CliRunner().invoke(cli, words)
+    assert run.exit_code == 0, run.stderr
+    assert "had learned" not in file.read_text("utf-8")
+
+
 def test_what_was_learned_is_a_page(made: Path) -> None:
     file = made / "show.html"
     run = CliRunner().invoke(cli, ["show", "--db", str(made / "b.db"), "--html", str(file)])

@@ -107,6 +107,21 @@ def test_two_workers_learn_what_one_learns(form: str, tmp_path: Path) -> None:
     agree(one, two)
 
 
+def test_two_workers_read_what_is_kept_in_another_form_as_one_does() -> None:
+    further = Path(__file__).with_name("further")
+    kept = (
+        "autogpt_history",
+        "bedrock_agent_response",
+        "humanloop_flow",
+        "lmstudio_conversation",
+        "lobechat_export",
+    )
+    logs = [further / f"{name}.json" for name in kept]
+    one, two = fit_logs(logs, WORK), fit_logs(logs, WORK, workers=2)
+    assert one.calls > 10
+    assert (one.conversations, one.calls, one.attempts) == (two.conversations, two.calls, two.attempts)
+
+
 @pytest.mark.usefixtures("small_parts")
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_trace_can_lie_in_several_files(workers: int, tmp_path: Path) -> None:
