@@ -200,7 +200,9 @@ DOMAINS: Mapping[str, str] = MappingProxyType(
 def load_environment(domain: str, fallback_map: str | None = None) -> Environment:
     """Return the environment of a domain: ``"shop"``, ``"tau2:retail"``, or one's own as ``"my_pkg.envs:ClinicEnv"``.
 
-    XX
+    An MCP server with a file of tasks is ``"mcp:tasks.yaml"``. ``fallback_map`` (a path, or the name of a shipped one)
+    replaces the environment's own. Raises EvaluationError for an unknown name, MissingExtraError when the domain's package
+    is absent.
     """
     made = _environment(domain)
     if fallback_map is None:
