@@ -112,10 +112,10 @@ def evidence(
     low = head.lower()
     first = _FIRST.split(head, maxsplit=1)[0]
     bare = _LEADING.sub("", texts.unquoted(first.lower()), count=1).strip()
-    named = _matching({"text": low, "bare": bare, "cased": head}, low, carried)
+    named = _matching({"text": low, "bare": bare}, low, carried)
     if writes and low.isascii():
         named.append("a write that says so" if says_done(low, tool) else "a write that does not say so")
-    if quoting(tool):
+    if _is_for("quotes", tool):
         named.append("a tool that quotes errors")
     if _is_for("tells", tool):
         named.append("a tool that brings prose")
@@ -147,11 +147,6 @@ def _is_for(purpose: str, tool: str) -> bool:
 
 def _name_of(tool: str) -> str:
     return snake(tool.rsplit("/", 1)[-1][:64])
-
-
-def quoting(tool: str) -> bool:
-    """Whether a tool's name says that what it brings talks about errors: logs, tests, documents, searches."""
-    return _is_for("quotes", tool)
 
 
 def quotes(tool: str) -> bool:

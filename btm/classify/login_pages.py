@@ -21,7 +21,7 @@ _ASKS = form("login", "asks")
 _ENTERS = form("login", "enters")
 _GOES = form("login", "goes")
 _LEADS = form("login", "leads")
-_HEADING = re.compile(r"<(title|h1|h2|button)\b[^>]{0,200}>([^<]{1,200})", re.IGNORECASE)
+_HEADING = re.compile(r"<(?:title|h1|h2|button)\b[^>]{0,200}>([^<]{1,200})", re.IGNORECASE)
 _HIDDEN = re.compile(r"<(script|style|head)\b.*?</\1>", re.IGNORECASE | re.DOTALL)
 _TAG = re.compile(r"<[^>]{0,2000}>")
 _READ = 20_000  # characters of a page
@@ -33,12 +33,10 @@ _MOVED = frozenset({301, 302, 303, 307, 308})
 
 def of_page(text: str, call: ToolCall) -> Finding | None:
     """Return AUTH_ERROR for an HTML text that is a page for signing in and nothing else."""
-    page = text[:_READ]
-    headings = " | ".join(found for _, found in _HEADING.findall(page))
-    if not (_ENTERS.search(page) or _ASKS.search(headings)):
+    if len(text) > _READ or not (_ENTERS.search(text) or _ASKS.search(" | ".join(_HEADING.findall(text)))):
         return None
-    shown = _TAG.sub(" ", _HIDDEN.sub(" ", page))
-    if len(" ".join(shown.split())) > _MOST_SHOWN or len(text) > _READ:
+    shown = _TAG.sub(" ", _HIDDEN.sub(" ", text))
+    if len(" ".join(shown.split())) > _MOST_SHOWN:
         return None
     return _finding("login:page", "a page that asks to sign in", call)
 

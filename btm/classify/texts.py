@@ -19,6 +19,7 @@ HEAD, TAIL = 420, 230
 """Characters of a text that rules look at: its beginning, and its end where a traceback names the error."""
 
 _QUOTED = form("texts", "quoted")
+_QUOTES = ("'", '"', "`", "\u2018", "http")  # with which all that it finds begins
 _CLASS = form("texts", "class")
 _CLASS_ENDINGS = (
     "Error",
@@ -77,7 +78,7 @@ def phrase_in(low: str) -> Finding | None:
 
 def unquoted(text: str) -> str:
     """Return ``text`` without quoted pieces and addresses: what a caller passed is not what went wrong."""
-    return _QUOTED.sub(" ", text)
+    return _QUOTED.sub(" ", text) if any(mark in text for mark in _QUOTES) else text
 
 
 def _in_words(text: str, status: int | None) -> Finding | None:
@@ -89,7 +90,10 @@ def _in_words(text: str, status: int | None) -> Finding | None:
     last = numbers.of_strerror(low.rstrip().rpartition(": ")[2])
     if last is not None:
         return last
-    found = (phrase_in(_ASIDE.sub("", bare)) if bare.endswith(_CLOSES) else None) or phrase_in(bare)
+    said = _ASIDE.sub("", bare) if bare.endswith(_CLOSES) else bare
+    found = phrase_in(said)
+    if found is None and said != bare:
+        found = phrase_in(bare)
     if found is not None and found.kind is K.QUOTA_EXHAUSTED and _PER_MINUTE.search(low):
         return found._replace(kind=K.RATE_LIMIT, reason="a quota of requests per second, minute or hour")
     quoted = bare != low and (status is None or "{" in text)

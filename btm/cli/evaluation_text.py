@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from rich.table import Table
@@ -88,7 +88,7 @@ def show_evaluation(evaluation: Evaluation) -> None:
             f"{row.a} solved {row.difference * 100:+.1f} points more (95 % {row.low * 100:+.1f} to {row.high * 100:+.1f})"
         )
     _say()
-    for note in (*_notes(evaluation), f"Run it again: {command_line(request)}"):
+    for note in (*_notes(evaluation, differences), f"Run it again: {command_line(request)}"):
         _wrap(note, "dim", "  ")
 
 
@@ -176,7 +176,7 @@ def _outage(rows: Iterable[OutageRow]) -> Table:
     return made
 
 
-def _notes(evaluation: Evaluation) -> list[str]:
+def _notes(evaluation: Evaluation, differences: Sequence[Paired]) -> list[str]:
     notes = []
     request = evaluation.request
     if request.profile == HETEROGENEOUS:
@@ -188,20 +188,20 @@ def _notes(evaluation: Evaluation) -> list[str]:
     for scenario, count in evaluation.left_out.items():
         if count:
             notes.append(f"{scenario} cannot be made for {count} of the tasks: they are left out of it.")
-    notes += _too_few(evaluation)
+    notes += _too_few(evaluation, differences)
     if evaluation.unusable:
         notes.append(f"{len(evaluation.unusable)} tasks of the source cannot be used at all.")
     return notes
 
 
-def _too_few(evaluation: Evaluation) -> list[str]:
+def _too_few(evaluation: Evaluation, differences: Sequence[Paired]) -> list[str]:
     """Say of which differences the sample is too small to tell anything."""
     from btm.lab.power import detectable  # noqa: PLC0415 - only where there is something to compare
 
     first = evaluation.request.arms[0]
     unseen: dict[str, list[str]] = {}
-    for row in comparisons(evaluation):
-        told = row.b != first or row.scenario in (ALL, Scenario.IMPOSSIBLE) or not row.low <= 0 <= row.high
+    for row in differences:
+        told = row.scenario in (ALL, Scenario.IMPOSSIBLE) or not row.low <= 0 <= row.high
         least = 0.0 if told else detectable(evaluation.episodes, row.a, row.b, row.scenario)
         if least > _FINE:
             unseen.setdefault(row.a, []).append(f"{row.scenario} ({least * 100:.0f})")

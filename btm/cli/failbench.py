@@ -124,11 +124,10 @@ def _list(which: Sequence[FailureCase], exported: str | None, *, as_json: bool) 
 
 def _sample(case: FailureCase) -> dict[str, Any]:
     """Return a case as inspect-ai's ``Sample`` and OpenAI's evals have theirs: input, target, metadata."""
-    from btm.lab.failbench.cases import stage  # noqa: PLC0415
+    from btm.lab.failbench.cases import task_of  # noqa: PLC0415
 
-    task = next(t for t in stage().environment.tasks if t.task_id == case.task)
     target = list(case.labels) or case.dimension.value
-    return {"id": case.id, "input": task.request, "target": target, "metadata": case.to_json()}
+    return {"id": case.id, "input": task_of(case).request, "target": target, "metadata": case.to_json()}
 
 
 def _write(path: str, lines: Sequence[Any]) -> None:

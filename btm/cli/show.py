@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 
 import click
 from rich.markup import escape
@@ -15,7 +16,7 @@ from btm.cli.output import console, emit_json, fail
 from btm.errors import BTMError, nearest
 from btm.learning.posterior import BetaPosterior
 from btm.learning.trend import Direction, Trend
-from btm.model import EvidenceKey
+from btm.model import ErrorKind, EvidenceKey
 
 Row = tuple[EvidenceKey, BetaPosterior]
 Counted = tuple[EvidenceKey, float]
@@ -81,12 +82,15 @@ def show(
         and n >= min_n
     ]
     rows = [(key, learned.belief(key)) for key in (asked if as_json else asked[:limit])]
+    found: Mapping[EvidenceKey, Trend] = {}
+    if page is not None or as_json or rows:
+        found = trends_of(database, _one_by_one(asked, everything) if as_json else [key for key, _ in rows])
     if page is not None:
-        _write(page, database, rows, trends_of(database, [key for key, _ in rows]))
+        _write(page, database, rows, found)
     if as_json:
-        emit_json(belief_rows(rows, trends_of(database, _one_by_one(asked, everything))))
+        emit_json(belief_rows(rows, found))
     elif rows:
-        _print(rows, trends_of(database, [key for key, _ in rows]), len(asked) - len(rows))
+        _print(rows, found, len(asked) - len(rows))
     else:
         answer = "Nothing in {} answers this." if everything else "{} has learned nothing yet."
         console().print(answer.format(database), markup=False)
@@ -134,10 +138,8 @@ def _write(page: str, database: str, rows: Sequence[Row], found: Mapping[Evidenc
     from btm.lab.html_page import Chance, Section, table_page, write_page  # noqa: PLC0415 - only where it is asked for
 
     sections = []
-    for tool, kind in dict.fromkeys(
-        (key.tool, key.kind) for key, _ in sorted(rows, key=lambda row: row[0][:2])
-    ):
-        here = [(key, belief) for key, belief in rows if (key.tool, key.kind) == (tool, kind)]
+    for (tool, kind), group in groupby(sorted(rows, key=_asked_about), key=_asked_about):
+        here = list(group)
         drawn = [Chance(_recovery(key), b.mean, *b.interval(), b.n) for key, b in here]
         table = [
             (
@@ -157,6 +159,10 @@ def _write(page: str, database: str, rows: Sequence[Row], found: Mapping[Evidenc
         write_page(page, table_page("What was learned", about, sections, facts))
     except BTMError as error:
         fail(str(error))
+
+
+def _asked_about(row: Row) -> tuple[str, ErrorKind]:
+    return row[0].tool, row[0].kind
 
 
 def _trend(trend: Trend | None) -> str:

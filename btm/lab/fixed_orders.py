@@ -16,6 +16,7 @@ from btm.fallback import FallbackMap, Step
 from btm.lab.agent import Call, ToolResponse
 from btm.lab.desk import Desk, error_text
 from btm.lab.environment import ToolSpec
+from btm.lab.forgetful import Forgetful
 from btm.model import Effect, Outcome, ToolCall
 from btm.runtime.known_values import Facts
 from btm.runtime.outcomes import outcome_of
@@ -26,13 +27,12 @@ LOOKS = 3
 
 
 @dataclass(frozen=True)
-class FixedOrder:
+class FixedOrder(Forgetful):
     """An arm that always does the same: ``repeats``, and substitutes before or after them, or not at all.
 
     With ``any_kind`` it repeats whatever the classifier names, otherwise only what a repeat can heal.
     """
 
-    name: str
     repeats: int
     switch_first: bool = False
     switches: bool = True
@@ -41,16 +41,6 @@ class FixedOrder:
     def calls(self, desk: Desk) -> Call:
         """Return the call function for one episode."""
         return _OrderWalk(self, desk, desk.fallback_map, desk.environment.tools)
-
-    def notices(self, desk: Desk) -> str:  # noqa: ARG002 - the protocol's argument
-        """Nothing is said."""
-        return ""
-
-    def done(self, desk: Desk) -> None:
-        """Nothing is kept."""
-
-    def close(self) -> None:
-        """Nothing is held."""
 
 
 @dataclass(frozen=True, slots=True)

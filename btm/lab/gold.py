@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,8 +20,8 @@ import orjson
 from btm.lab.changes import changes
 from btm.lab.environment import Clock, ExpectedAnswer, Task, ToolSpec, Write, simulated_clock
 from btm.lab.jsonvalue import Path as Place
-from btm.lab.jsonvalue import equal, field_name, leaves, parsed
-from btm.lab.script import Gold, RecordedScript, UnboundError, bind
+from btm.lab.jsonvalue import equal, field_name, leaves
+from btm.lab.script import Gold, RecordedScript, UnboundError, bind, is_word_in
 from btm.model import Effect
 
 
@@ -58,10 +57,10 @@ class GoldTask:
 
     def says(self, value: Any) -> bool:
         """Whether the user says a value."""
-        word = re.escape(str(value).casefold().removeprefix("#"))
+        word = str(value).casefold().removeprefix("#")
         said = f"{self.request}\n{self.adds}".casefold()
         known = any(equal(value, leaf) for _, leaf in leaves(dict(self.facts)))
-        return known or re.search(rf"(?<![\w.]){word}(?![\w@]|\.\w)", said) is not None
+        return known or is_word_in(word, said)
 
 
 class Holder(Protocol):
@@ -168,8 +167,9 @@ class GoldEnvironment(ABC):
             opened = GoldSession(self.hold(name), self.tools, None)
             start = opened.digest()
             first = bind(plain, opened, task.given, effects, knows=task.knows)
-            session = GoldSession(self.hold(name), self.tools, task)
-            anew = GoldSession(self.hold(name), self.tools, None).digest()
+            holder = self.hold(name)
+            anew = GoldSession(holder, self.tools, None).digest()
+            session = GoldSession(holder, self.tools, task)
             bound = bind(_with_looks(plain, first, task), session, task.given, effects, knows=task.knows)
         except UnboundError:
             raise
@@ -210,15 +210,13 @@ def _with_looks(plain: Sequence[Gold], bound: RecordedScript, task: GoldTask) ->
 def _first(result: Any, but: Sequence[Any] = ()) -> Place | None:
     """Return where the first value of a result stands, by which it can be seen to have answered; no echo of ``but``."""
     nothing = (None, "", [], {}, *but)
-    return next(
-        (path for path, leaf in leaves(parsed(result)) if field_name(path) and leaf not in nothing), None
-    )
+    return next((path for path, leaf in leaves(result) if field_name(path) and leaf not in nothing), None)
 
 
 def _told(value: Any, bound: RecordedScript) -> ExpectedAnswer:
     """Return the answer that rests on the last place where a value is shown; raises UnboundError when none shows it."""
     for number in reversed(range(len(bound.results))):
-        for path, leaf in leaves(parsed(bound.results[number])):
+        for path, leaf in leaves(bound.results[number]):
             if equal(leaf, value) and field_name(path) != "":
                 return bound.answer((number, path), text=str(value))
     raise UnboundError(f"the user wants to hear {value!r}, which no gold call shows")

@@ -59,7 +59,7 @@ def html_report(evaluation: Evaluation) -> str:
     blocks = [
         ScenarioSection(
             scenario,
-            SCENARIOS.get(Scenario(scenario) if scenario != ALL else ALL, ""),
+            SCENARIOS[scenario],
             tuple(r for r in rows if r.scenario == scenario and r.fault_kind is None),
             tuple(
                 (r, detectable(evaluation.episodes, r.a, r.b, scenario))
@@ -107,10 +107,8 @@ def _chance(key: EvidenceKey, belief: BetaPosterior) -> Chance:
 def _kinds(episodes: Sequence[Episode]) -> dict[str, dict[ErrorKind, Result]]:
     """Return for each arm how it did with each kind of fault on a task's path, where a task can be solved."""
     solvable = [e for e in episodes if e.scenario != Scenario.IMPOSSIBLE]
-    rows = results(solvable)
-    whole = rows[-1].scenario if rows else ""
     found: dict[str, dict[ErrorKind, Result]] = {}
-    for row in rows:
-        if row.scenario == whole and row.fault_kind is not None:
+    for row in results(solvable, (ALL,)):
+        if row.fault_kind is not None:
             found.setdefault(row.arm, {})[row.fault_kind] = row
     return found

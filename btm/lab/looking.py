@@ -24,6 +24,7 @@ from btm.lab.jsonvalue import (
     leaves,
     like,
     pairs,
+    parsed,
 )
 
 
@@ -46,6 +47,12 @@ def look(shown: Shown, place: ShownValue, name: str) -> Any:
         if shown.own
         else _in_foreign(shown, place, field_name(place.path) or name)
     )
+
+
+def shows_all(result: object, asked: Mapping[str, Any], places: Iterable[ShownValue]) -> bool:
+    """Whether another tool's result, with what it asked for, shows the value of each of these places."""
+    shown = Shown(parsed(result), own=False, asked=asked)
+    return all(equal(look(shown, place, ""), place.value) for place in places)
 
 
 def anywhere(values: Iterable[Any], wanted: Any) -> bool:

@@ -22,7 +22,6 @@ The only module of the lab that imports ``fastmcp`` (the extra ``mcp``).
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import shlex
 import sys
@@ -38,11 +37,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from btm.authored.expressions import compile_expression
 from btm.authored.loading import load_authored, read_text
+from btm.classify.frameworks import unwrapped
 from btm.errors import EvaluationError, MissingExtraError
 from btm.fallback import FallbackMap
 from btm.lab.environment import ToolSpec
 from btm.lab.gold import GoldEnvironment, GoldTask
 from btm.lab.jsonvalue import parsed
+from btm.lab.loading import map_of
 from btm.model import Effect
 from btm.support.effects import guess_effect
 
@@ -125,9 +126,7 @@ class ServerProcess:
         if answer.is_error:
             raise RuntimeError(text)
         content = answer.structured_content
-        if isinstance(content, Mapping):
-            return content["result"] if set(content) == {"result"} else dict(content)
-        return parsed(text)
+        return unwrapped(content) if isinstance(content, Mapping) else parsed(text)
 
     def close(self) -> None:
         """End the server."""
@@ -154,7 +153,7 @@ class McpEnvironment(GoldEnvironment):
     @cached_property
     def tools(self) -> Mapping[str, ToolSpec]:  # type: ignore[override]
         """The server's tools, without the one that resets it."""
-        known = FallbackMap.load(self.fallback_map) if self.fallback_map else FallbackMap.empty()
+        known = map_of(self)
         server = self._server()
         found = {t.name: t for t in server.tools() if t.name != self._tasks.reset}
         self._idle.append(server)
@@ -242,7 +241,4 @@ def _asks(check: _EndCheck) -> Any:
 
 
 def _schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    made = json.loads(json.dumps(schema))
-    made.setdefault("properties", {})
-    made.setdefault("required", [])
-    return dict(made)
+    return {"properties": {}, "required": [], **schema}

@@ -9,8 +9,6 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-import tenacity
-
 from btm.lab.agent import Call, ToolResponse
 from btm.lab.desk import Desk, error_text
 from btm.lab.forgetful import Forgetful
@@ -28,6 +26,8 @@ class Tenacity(Forgetful):
 
     def calls(self, desk: Desk) -> Call:
         """Return the tools, each call in tenacity's hands."""
+        import tenacity  # noqa: PLC0415 - only this arm needs it
+
         retrying = tenacity.Retrying(
             stop=tenacity.stop_after_attempt(TRIES),
             wait=tenacity.wait_exponential(max=LONGEST_S),

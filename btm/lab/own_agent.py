@@ -20,7 +20,7 @@ from btm.errors import EvaluationError
 from btm.lab.agent import AgentCall, AgentRun, Call
 from btm.lab.environment import Task, ToolSpec
 from btm.lab.loading import load_named
-from btm.lab.toolspec import where
+from btm.lab.toolspec import PYTHON_TYPES, where
 
 if TYPE_CHECKING:
     from btm.lab.request import Request
@@ -28,15 +28,6 @@ if TYPE_CHECKING:
 _log = logging.getLogger("btm")
 
 _MODEL = "model:"
-
-_PYTHON: Mapping[str, type] = {
-    "string": str,
-    "integer": int,
-    "number": float,
-    "boolean": bool,
-    "object": dict,
-    "array": list,
-}
 
 
 class OwnAgent:
@@ -167,7 +158,7 @@ def _function(spec: ToolSpec, ask: Callable[[str, Mapping[str, Any]], Any]) -> C
         inspect.Parameter(
             name,
             inspect.Parameter.KEYWORD_ONLY,
-            annotation=_PYTHON.get(str(schema.get("type")), Any),
+            annotation=PYTHON_TYPES.get(str(schema.get("type")), Any),
             default=inspect.Parameter.empty if name in required else schema.get("default"),
         )
         for name, schema in properties.items()

@@ -13,10 +13,9 @@ from dataclasses import replace
 
 from btm.errors import EvaluationError
 from btm.lab.arms import BTM_ARMS, ORDERS, check_arms
-from btm.lab.metrics import Episode
 from btm.lab.request import HETEROGENEOUS, Evaluation, Progress, Request
 from btm.lab.resume import FinishedPieces
-from btm.lab.runner import evaluate
+from btm.lab.runner import evaluate, join_seeds
 
 
 def evaluate_over(
@@ -30,10 +29,8 @@ def evaluate_over(
     if workers < 1:
         raise EvaluationError(f"there is at least one worker, not {workers}")
     arms = check_arms((*request.arms, *(ORDERS if request.best_fixed else ())))
-    if resume is None and workers == 1:
-        return evaluate(request, progress=progress)
     pieces = _pieces(request, arms, workers if resume is None else len(arms) * max(1, len(request.seeds)))
-    if len(pieces) == 1 and resume is None:
+    if resume is None and (workers == 1 or len(pieces) == 1):
         return evaluate(request, progress=progress)
     kept = FinishedPieces(resume, request) if resume is not None else None
     runs: dict[int, Evaluation] = {}
@@ -91,27 +88,21 @@ def _pieces(request: Request, arms: tuple[str, ...], workers: int) -> list[Reque
 
 
 def _joined(request: Request, arms: tuple[str, ...], runs: list[Evaluation]) -> Evaluation:
-    """Put episodes in the order in which one process would have made them."""
-    several = len(request.seeds) > 1
+    """Put the pieces together as one process would have made them."""
     seeds = request.seeds or (request.faults.seed,)
-    found: list[Episode] = []
-    apart: dict[tuple[int, int], int] = {}  # as the runner numbers them
-    left_out = dict.fromkeys(runs[0].left_out, 0)
-    for seed in seeds:
-        here = [run for run in runs if run.request.faults.seed == seed]
-        for scenario, count in here[0].left_out.items():
-            left_out[scenario] += count
-        episodes = [e for run in here for e in run.episodes]
-        worlds = list(dict.fromkeys(e.world for e in episodes))
-        if request.profile == HETEROGENEOUS:  # world by world, each with every arm
-            episodes.sort(key=lambda e: (worlds.index(e.world), arms.index(e.arm)))
-        else:
-            episodes.sort(key=lambda e: arms.index(e.arm))
-        found += [
-            replace(e, world=apart.setdefault((seed, e.world), len(apart))) if several else e
-            for e in episodes
-        ]
-    first = [run for run in runs if run.request.faults.seed == seeds[0]]
-    learned = {arm: rows for run in first for arm, rows in run.learned.items()}
-    replays = tuple(replay for run in first for replay in run.replays)
-    return Evaluation(request, tuple(found), left_out, runs[0].unusable, learned, replays)
+    each = [_one_seed(request, arms, [r for r in runs if r.request.faults.seed == seed]) for seed in seeds]
+    return join_seeds(request, each) if len(request.seeds) > 1 else each[0]
+
+
+def _one_seed(request: Request, arms: tuple[str, ...], runs: list[Evaluation]) -> Evaluation:
+    """Put episodes, and what arms learned, in the order in which one process would have made them."""
+    episodes = [e for run in runs for e in run.episodes]
+    worlds = list(dict.fromkeys(e.world for e in episodes))
+    if request.profile == HETEROGENEOUS:  # world by world, each with every arm
+        episodes.sort(key=lambda e: (worlds.index(e.world), arms.index(e.arm)))
+    else:
+        episodes.sort(key=lambda e: arms.index(e.arm))
+    learned = {arm: rows for run in runs for arm, rows in run.learned.items()}
+    replays = tuple(replay for run in runs for replay in run.replays)
+    first = runs[0]
+    return Evaluation(request, tuple(episodes), first.left_out, first.unusable, learned, replays)

@@ -13,8 +13,7 @@ from typing import Any
 
 from btm.fallback import FallbackMap
 from btm.lab.environment import Environment, ScriptStep, Session, ShownValue, Task
-from btm.lab.jsonvalue import equal, parsed
-from btm.lab.looking import Shown, look
+from btm.lab.looking import shows_all
 from btm.model import Effect, ToolCall
 from btm.runtime.known_values import Facts
 
@@ -72,7 +71,6 @@ def _done(
         result = session.call(check.tool, check.arguments or {})
     except Exception:  # noqa: BLE001 - a domain's tools raise what they like, and a failed look tells nothing
         return None
-    shown = Shown(parsed(result), own=False, asked=call.arguments)
-    if not all(equal(look(shown, place, ""), place.value) for place in used):
+    if not shows_all(result, call.arguments, used):
         return None
     return fallback_map.done(call, result)

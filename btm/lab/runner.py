@@ -105,6 +105,11 @@ def _over_seeds(
                 progress(number * total + done, len(request.seeds) * total)
 
         runs.append(evaluate(single, progress=tell, look=look))
+    return join_seeds(request, runs)
+
+
+def join_seeds(request: Request, runs: Sequence[Evaluation]) -> Evaluation:
+    """Return one evaluation of those under each seed of a request, in their order."""
     apart: dict[tuple[int, int], int] = {}  # each seed has worlds, or rounds, of its own
     episodes = tuple(
         replace(e, world=apart.setdefault((seed, e.world), len(apart)))

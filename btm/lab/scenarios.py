@@ -40,8 +40,8 @@ from btm.lab.faults.kinds import MAY_FOLLOW_THE_EFFECT, RAISED, REPEAT_HEALS, RE
 from btm.lab.faults.plan import Fault, FaultPlan, NoFaults, RandomFaults, Site
 from btm.lab.faults.settings import EQUAL_WEIGHTS, FaultSettings
 from btm.lab.faults.shape import Shapes
-from btm.lab.jsonvalue import equal, field_name, parsed
-from btm.lab.looking import Shown, look
+from btm.lab.jsonvalue import field_name
+from btm.lab.looking import shows_all
 from btm.lab.oracle import Oracle
 from btm.lab.own_agent import OwnAgent
 from btm.lab.plans import BlockedTools, HealingFaults, SiteName, name_of
@@ -286,8 +286,7 @@ class Stage:
         for step in task.steps[:number]:
             session.call(step.tool, step.arguments)
         found, answer = tries.instead(call, candidate)
-        shown = Shown(parsed(answer), own=False, asked=call.arguments)
-        return found and all(equal(look(shown, place, ""), place.value) for place in task.used(number))
+        return found and shows_all(answer, call.arguments, task.used(number))
 
     def blocked(self, task: Task, tool: str, kind: ErrorKind) -> Setup | None:
         """Return the episode of a task in which one tool is blocked for good, None where it does not hang on that tool."""

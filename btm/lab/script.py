@@ -6,6 +6,7 @@ This is where the gate is made: a value that neither the user gave nor an earlie
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -54,6 +55,11 @@ class RecordedScript:
         """
         sources = tuple(seen(self.results, *place) for place in places)
         return ExpectedAnswer(str(sources[0].value) if text is None else text, sources)
+
+
+def is_word_in(word: str, text: str) -> bool:
+    """Whether a text holds a word as one of its own, not as a part of a longer one, an address or a number."""
+    return re.search(rf"(?<![\w.]){re.escape(word)}(?![\w@]|\.\w)", text) is not None
 
 
 def bind(

@@ -13,6 +13,16 @@ from btm.errors import EvaluationError
 from btm.lab.environment import ToolSpec
 from btm.model import Effect
 
+PYTHON_TYPES: Mapping[str, type] = {
+    "string": str,
+    "integer": int,
+    "number": float,
+    "boolean": bool,
+    "object": dict,
+    "array": list,
+}
+"""Python's types by the names that JSON schemas have for them."""
+
 _JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", dict: "object"}
 
 

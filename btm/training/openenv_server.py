@@ -88,12 +88,13 @@ class RecoveryEnvironment(Environment):
         if self._rollout is None:
             raise EvaluationError("reset begins an episode: call it first")
         said = self._rollout.said(action.tool_name, action.arguments)
-        before, self._given = self._given, self._rollout.reward()
+        completed = self._rollout.completed
+        before, self._given = self._given, self._rollout.reward(completed=completed)
         return CallToolObservation(
             tool_name=action.tool_name,
             result=said,
             reward=self._given - before,
-            done=self._rollout.completed or len(self._rollout.made) >= self._longest,
+            done=completed or len(self._rollout.made) >= self._longest,
         )
 
     @property

@@ -140,11 +140,11 @@ class Rollout:
                 count += bool(places) and all(anywhere(self.seen, place.value) for place in places)
         return count
 
-    def reward(self, *, partial: bool = True) -> float:
-        """Return R(tau); see :mod:`btm.training.rewards`."""
+    def reward(self, *, partial: bool = True, completed: bool | None = None) -> float:
+        """Return R(tau); see :mod:`btm.training.rewards`. ``completed`` is :attr:`completed`, for who has it already."""
         return reward(
             self.made,
-            completed=self.completed,
+            completed=self.completed if completed is None else completed,
             matched=self.matched,
             required=len(self.task.steps),
             partial=partial,

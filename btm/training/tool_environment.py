@@ -13,17 +13,10 @@ from typing import Any, ClassVar, Protocol
 
 from btm.errors import EvaluationError, nearest
 from btm.lab.environment import ToolSpec
+from btm.lab.toolspec import PYTHON_TYPES
 from btm.support.untrusted import canonical
 from btm.training.rollout import Rollout, Stages
 
-_TYPES: Mapping[str, type] = {
-    "string": str,
-    "integer": int,
-    "number": float,
-    "boolean": bool,
-    "object": dict,
-    "array": list,
-}
 _OWN = frozenset({"reset", "get_reward", "rollout", "recent"})
 _RECENT = 64  # rollouts
 
@@ -90,7 +83,7 @@ def tool_method(spec: ToolSpec) -> Callable[..., str]:
     """Return a tool as a method: its signature and docstring say what its schema does."""
     properties, required = spec.parameters.get("properties", {}), set(spec.parameters.get("required", ()))
     ordered = sorted(properties, key=lambda name: name not in required)
-    optional = {name: _TYPES.get(properties[name].get("type"), str) for name in ordered}
+    optional = {name: PYTHON_TYPES.get(properties[name].get("type"), str) for name in ordered}
     parameters = [
         inspect.Parameter(
             name,

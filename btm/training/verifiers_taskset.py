@@ -79,8 +79,8 @@ class RecoveryTools(vf.Toolset[vf.ToolsetConfig, RecoveryState]):
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> CallToolResult:  # noqa: ARG002
         """Run a tool, and note what the rollout is worth by now."""
         said = self._rollout.said(name, arguments)
-        self.state.reward = self._rollout.reward()
         self.state.completed = self._rollout.completed
+        self.state.reward = self._rollout.reward(completed=self.state.completed)
         self.state.calls = len(self._rollout.made)
         return CallToolResult(
             content=[TextContent(type="text", text=said)], is_error=said.startswith("Error: ")

@@ -19,7 +19,7 @@ from typing import Any
 import fit_decision
 import numpy as np
 
-from btm.classify import carriers, deciding, rules
+from btm.classify import carriers, deciding, plain, rules
 from btm.classify.rows import classify_row
 from btm.classify.scoring import OK, Accuracy, library_of, score
 
@@ -63,7 +63,9 @@ def put_in_place(originals: dict[str, Any], bias: float, weights: np.ndarray, li
     for name, entries in (("wording", "rule"), ("carriers", "carrier")):
         kept = [e for e in originals[name][entries] if not is_from(e.get("source", ""), libraries)]
         rules.table(name)[entries] = kept  # type: ignore[index]
-    for cached in (rules.wording, carriers.carriers, carriers._index, deciding.signs, deciding.weights):
+    for cached in (
+        rules.wording, carriers.carriers, carriers._index, carriers._stripped, deciding.signs, deciding.weights, plain._read
+    ):  # fmt: skip
         cached.cache_clear()
 
 

@@ -11,6 +11,9 @@ import mcp_types
 from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.tools.base import InputRequiredToolResult, ToolResult
 
+from btm.adapters.mcp.results import failed, text_block, text_of
+from btm.classify.frameworks import unwrapped
+
 Between = Callable[[str, Mapping[str, Any], Callable[[], Any]], Any]
 """Gets a tool's name, its arguments and a function that makes the call and returns its value, or raises.
 
@@ -46,7 +49,7 @@ class Interposer(Middleware):
             if isinstance(raw, InputRequiredToolResult) or not isinstance(raw, ToolResult):
                 return None  # a question to the user: it passes as it is
             if raw.is_error:
-                raise ToolFailedError(_text_of(raw))
+                raise ToolFailedError(text_of(raw))
             return _value_of(raw)
 
         def made() -> Any:
@@ -57,20 +60,13 @@ class Interposer(Middleware):
         except ToolFailedError:
             return given[-1]
         except Exception as error:  # noqa: BLE001 - whatever the function raises, the client gets as a tool's error
-            text = mcp_types.TextContent(type="text", text=str(error) or type(error).__name__)
-            return ToolResult(content=[text], is_error=True)
+            return failed([str(error) or type(error).__name__])
         return _with_value(given[-1] if given else None, value)
-
-
-def _text_of(result: ToolResult) -> str:
-    return "\n".join(b.text for b in result.content if isinstance(b, mcp_types.TextContent))
 
 
 def _value_of(result: ToolResult) -> Any:
     structured = result.structured_content
-    if structured is None:
-        return _text_of(result)
-    return structured[_WRAPPED] if set(structured) == {_WRAPPED} else structured
+    return text_of(result) if structured is None else unwrapped(structured)
 
 
 def _with_value(given: ToolResult | None, value: Any) -> ToolResult:
@@ -80,7 +76,7 @@ def _with_value(given: ToolResult | None, value: Any) -> ToolResult:
     ):
         return given
     text = value if isinstance(value, str) else json.dumps(value)
-    content = [mcp_types.TextContent(type="text", text=text)]
+    content = [text_block(text)]
     had = given.structured_content if given is not None else None
     if had is None or isinstance(value, str):
         return ToolResult(content=content)

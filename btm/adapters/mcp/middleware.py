@@ -15,7 +15,7 @@ from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.tools.base import InputRequiredToolResult, Tool, ToolResult
 from mcp.shared.exceptions import MCPError
 
-from btm.adapters.mcp.results import answer, with_texts
+from btm.adapters.mcp.results import answer, text_of, with_texts
 from btm.adapters.mcp.stderr import StderrTail, StderrWatch
 from btm.adapters.sightings import Sightings
 from btm.memory import ToolMemory
@@ -205,7 +205,7 @@ class _Attempts:
             raise
         if isinstance(raw, InputRequiredToolResult) or not isinstance(raw, ToolResult):
             raise _Untouched(raw)  # a question to the user, or a task: the answer is still to come
-        self.logged = await _from_stderr(_text_of(raw), watch) if raw.is_error else ""
+        self.logged = await _from_stderr(text_of(raw), watch) if raw.is_error else ""
         shown = with_texts(raw, [self.logged])
         self.sightings.note(shown, raw)
         return shown
@@ -228,10 +228,6 @@ class _Attempts:
                     self._waits, message=f"btm: waits {seconds:.1f} s, then tries again"
                 )
         await asyncio.sleep(seconds)
-
-
-def _text_of(result: ToolResult) -> str:
-    return "\n".join(b.text for b in result.content if isinstance(b, mcp_types.TextContent))
 
 
 async def _from_stderr(text: str, watch: StderrWatch | None) -> str:

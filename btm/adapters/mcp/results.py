@@ -29,14 +29,14 @@ def answer(
     """
     context = handled.context.text if handled.context is not None else ""
     if handled.refused:
-        return _failed([refusal_text(handled), context])
+        return failed([refusal_text(handled), context])
     raw = sightings.original(handled)
     log = f"[tool layer: the server's log says {quoted(logged)}]" if logged else ""
     if handled.error is not None:
         error = raw if isinstance(raw, Exception) else handled.error
         if not context:
             raise error
-        return _failed([disarmed(_error_text(error, handled)), log, context])
+        return failed([disarmed(_error_text(error, handled)), log, context])
     if isinstance(raw, ToolResult) and handled.served_by == handled.call.tool:
         return with_texts(raw, [done_text(handled), log if context else "", context])
     return _substitute(handled, raw, schema, context)
@@ -49,7 +49,7 @@ def _error_text(error: Exception, handled: Handled) -> str:
 
 def with_texts(result: ToolResult, texts: Iterable[str]) -> ToolResult:
     """Return a result with texts of ours after its content; everything else of it stays. Without texts: itself."""
-    said = [_text(text) for text in texts if text]
+    said = [text_block(text) for text in texts if text]
     if not said:
         return result
     own = [
@@ -59,12 +59,19 @@ def with_texts(result: ToolResult, texts: Iterable[str]) -> ToolResult:
     return result.model_copy(update={"content": [*own, *said]})
 
 
-def _failed(texts: Iterable[str]) -> ToolResult:
-    return ToolResult(content=[_text(text) for text in texts if text], is_error=True)
+def failed(texts: Iterable[str]) -> ToolResult:
+    """Return a result that is flagged as an error, with these texts."""
+    return ToolResult(content=[text_block(text) for text in texts if text], is_error=True)
 
 
-def _text(text: str) -> TextContent:
+def text_block(text: str) -> TextContent:
+    """Return a text as a block of a result's content."""
     return TextContent(type="text", text=text)
+
+
+def text_of(result: ToolResult) -> str:
+    """Return the text blocks of a result, a line each."""
+    return "\n".join(block.text for block in result.content if isinstance(block, TextContent))
 
 
 def _substitute(handled: Handled, raw: Any, schema: Mapping[str, Any] | None, context: str) -> ToolResult:
@@ -74,8 +81,8 @@ def _substitute(handled: Handled, raw: Any, schema: Mapping[str, Any] | None, co
     does not fit is therefore given as text, in a result that is flagged as an error: those are not checked.
     """
     value = plain(handled.result)
-    content = raw.content if isinstance(raw, ToolResult) else [_text(result_text(value))]
-    told = [_text(text) for text in (done_text(handled), context) if text]
+    content = raw.content if isinstance(raw, ToolResult) else [text_block(result_text(value))]
+    told = [text_block(text) for text in (done_text(handled), context) if text]
     if schema is None:
         return ToolResult(content=[*_harmless(content), *told])
     for structured in (value, {"result": value}):
@@ -85,7 +92,7 @@ def _substitute(handled: Handled, raw: Any, schema: Mapping[str, Any] | None, co
         f"The answer below does not have the form that {handled.call.tool} promises. It is good all the same; "
         "do not make the call again for it."
     )
-    return ToolResult(content=[*told, _text(note), *_harmless(content)], is_error=True)
+    return ToolResult(content=[*told, text_block(note), *_harmless(content)], is_error=True)
 
 
 def _harmless(content: Iterable[Any]) -> list[Any]:

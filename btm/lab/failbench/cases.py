@@ -15,7 +15,7 @@ from btm.lab.environment import Task, load_environment
 from btm.lab.faults.draw import Draw
 from btm.lab.faults.kinds import REPEAT_HEALS
 from btm.lab.loading import map_of
-from btm.lab.scenarios import Scenario, Stage
+from btm.lab.scenarios import Stage
 from btm.model import Effect, ErrorKind
 
 VERSION = 1
@@ -67,6 +67,11 @@ def stage() -> Stage:
     return Stage(environment, map_of(environment))
 
 
+def task_of(case: FailureCase) -> Task:
+    """Return the task of a case."""
+    return next(task for task in stage().environment.tasks if task.task_id == case.task)
+
+
 @cache
 def cases() -> tuple[FailureCase, ...]:
     """Return every case, in a fixed order."""
@@ -100,12 +105,14 @@ def _recovery(tasks: tuple[Task, ...]) -> Iterator[FailureCase]:
         (REPEAT_HEALS, (ErrorKind.TIMEOUT, ErrorKind.SERVER_ERROR, ErrorKind.AUTH_ERROR))
     ):
         for task in tasks:
+            if made == _LEAST["recovery"]:
+                break
             draw = Draw((VERSION, "recovery", turn, task.task_id))
             kind = draw.pick(kinds, "kind")
             tools = [t for t in stage().decisive(task) if kind in stage().shapes.of(t).kinds]
             if turn:
                 tools = [t for t in tools if stage().can_switch(task, t, kind)]
-            if tools and made < _LEAST["recovery"]:
+            if tools:
                 made += 1
                 trigger = "always" if turn else "first_call_only"
                 name = f"recovery/{trigger}/{task.task_id}"
@@ -142,8 +149,10 @@ def _silent(tasks: tuple[Task, ...]) -> Iterator[FailureCase]:
     found: list[tuple[str, str, ErrorKind]] = []
     for task in tasks:
         for kind in (ErrorKind.FACTUAL_ERROR, ErrorKind.STALE_DATA):
+            if len(found) == _LEAST["silent"]:
+                break
             tool = next((t for t in stage().decisive(task) if _matters(task, t, kind)), None)
-            if tool is not None and len(found) < _LEAST["silent"]:
+            if tool is not None:
                 found.append((task.task_id, tool, kind))
     for task_id, tool, kind in found:
         name = f"{kind.value}/{task_id}"
@@ -158,10 +167,8 @@ def _silent(tasks: tuple[Task, ...]) -> Iterator[FailureCase]:
 
 def _matters(task: Task, tool: str, kind: ErrorKind) -> bool:
     here = stage()
-    if kind not in here.blocks(task, tool):
-        return False
-    setup = here.blocked(task, tool, kind)
-    return setup is not None and setup.scenario is Scenario.SWITCH_NEEDED and here.matters(setup, kind)
+    setup = here.blocked(task, tool, kind) if kind in here.blocks(task, tool) else None
+    return setup is not None and here.matters(setup, kind)
 
 
 def _idempotency(tasks: tuple[Task, ...]) -> Iterator[FailureCase]:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from btm.lab.arms import BTM_ARMS, Arm, plain_arm
+from btm.lab.arms import Arm, plain_arm
 from btm.lab.desk import Desk
 from btm.lab.episodes import APART_S, run_episode
-from btm.lab.failbench.cases import Dimension, FailureCase, stage
+from btm.lab.failbench.cases import Dimension, FailureCase, stage, task_of
 from btm.lab.faults.clock import START, VirtualClock
 from btm.lab.faults.draw import Draw
 from btm.lab.faults.plan import Fault, FaultPlan, NoFaults, Site
@@ -17,6 +17,8 @@ from btm.lab.intervals import wilson
 from btm.lab.jsonvalue import parsed
 from btm.lab.metrics import Episode
 from btm.lab.own_agent import OwnAgent
+from btm.lab.request import Request
+from btm.lab.runner import make_arm
 from btm.lab.scenarios import Scenario, Setup, Stage
 from btm.model import ErrorKind
 
@@ -76,7 +78,7 @@ class ToldFaults:
 
 def _clean(case: FailureCase) -> dict[str, Any]:
     """Return what the case's call gives when nothing fails."""
-    task = next(t for t in stage().environment.tasks if t.task_id == case.task)
+    task = task_of(case)
     session = stage().environment.open(task, lambda: START)
     for step in task.steps:
         result = parsed(session.call(step.tool, step.arguments))
@@ -88,7 +90,7 @@ def _clean(case: FailureCase) -> dict[str, Any]:
 def set_up(case: FailureCase) -> Setup:
     """Return the episode of a case."""
     here = stage()
-    task = next(t for t in here.environment.tasks if t.task_id == case.task)
+    task = task_of(case)
     if case.dimension is Dimension.FALSE_ALARM:
         return Setup(Scenario.CLEAN, Scenario.CLEAN, task, NoFaults())
     if case.trigger == "always" and not case.text and case.kind:
@@ -100,13 +102,9 @@ def set_up(case: FailureCase) -> Setup:
     return Setup(Scenario.SWITCH_NEEDED, Scenario.SWITCH_NEEDED, task, plan)
 
 
-def maker(name: str, seed: int = 0) -> Make:
+def maker(name: str) -> Make:
     """Return what makes an arm anew for each case, so that no case depends on those before it."""
-    if name not in BTM_ARMS:
-        return lambda: plain_arm(name)
-    from btm.lab.memory_arms import memory_arm  # noqa: PLC0415 - the plain arms need no memory
-
-    return lambda: memory_arm(name, stage().fallback_map, seed)
+    return lambda: make_arm(name, Request(arms=(name,)), stage().fallback_map)
 
 
 def play(

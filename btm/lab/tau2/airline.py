@@ -15,6 +15,7 @@ from btm.lab.jsonvalue import field_name, leaves
 from btm.lab.tau2.source import (
     AIRLINE_TABLES,
     HUMAN,
+    NOTHING_TO_DO,
     SourceTask,
     fresh_airline,
     loaded_airline,
@@ -24,7 +25,6 @@ from btm.lab.tau2.source import (
 )
 from btm.model import Effect
 
-NOTHING_TO_DO = "none of its gold calls looks anything up or changes anything: doing nothing solves it"
 _BOOKING = (
     "cabin",
     "insurance",

@@ -6,20 +6,18 @@ they say of themselves (tau2's policy demands it), and looks at an order before 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from btm.lab.environment import ExpectedAnswer, Task
 from btm.lab.jsonvalue import Path, field_name, leaves, parsed
-from btm.lab.script import Gold, RecordedScript, UnboundError, bind
+from btm.lab.script import Gold, RecordedScript, UnboundError, bind, is_word_in
 from btm.lab.tau2.session import RetailSession, all_specs
-from btm.lab.tau2.source import SourceTask, loaded
+from btm.lab.tau2.source import NOTHING_TO_DO, SourceTask, loaded
 from btm.model import Effect
 
 FIND_BY = {"email": "find_user_id_by_email", "name": "find_user_id_by_name_zip"}
 _ADDRESS = ("address1", "address2", "city", "state", "country", "zip")
-NOTHING_TO_DO = "none of its gold calls looks anything up or changes anything: doing nothing solves it"
 _OWN_WORDS = frozenset({"reason", "summary", "expression"})
 """Arguments that an agent words or works out itself."""
 
@@ -66,8 +64,7 @@ class _Writer:
 
     def _says(self, value: str) -> bool:
         """Whether the user's text has this value, as a word of its own; order ids also without their '#'."""
-        word = re.escape(value.lower().removeprefix("#"))
-        return bool(value) and re.search(rf"(?<![\w.]){word}(?![\w@]|\.\w)", self._text) is not None
+        return bool(value) and is_word_in(value.lower().removeprefix("#"), self._text)
 
     def _facts(self) -> dict[str, Any]:
         user = self._user

@@ -45,6 +45,7 @@ except ImportError as missing:
 
 
 HUMAN = "transfer_to_human_agents"
+NOTHING_TO_DO = "none of its gold calls looks anything up or changes anything: doing nothing solves it"
 
 
 class _Copying(dict[str, Any]):
