@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from btm.classify.taught import pattern_of
 from btm.cli.database import open_existing
-from btm.cli.output import console, emit_json, fail, paragraph, table
+from btm.cli.output import console, emit_json, fail, paragraph, shown, table
 from btm.errors import nearest
 from btm.model import ErrorKind
 from btm.store import TaughtRule
@@ -47,7 +47,7 @@ def teach(where: str, text: str, tool: str, kind: str, as_json: bool) -> None:
         out,
         f"{rule.name}: texts like this one of {tool or 'any tool'} are {_said(rule)} from the next start on",
     )
-    paragraph(out, f"undo it with btm classify --forget {rule.name} --db {where}")
+    paragraph(out, f"undo it with btm classify --forget {rule.name} --db {shown(where)}")
 
 
 def show(where: str, as_json: bool) -> None:

@@ -15,7 +15,7 @@ import click
 
 from btm.cli.database import open_existing
 from btm.cli.options import JSON, database_option
-from btm.cli.output import FOUND, check_writable, console, counted, emit_json, fail, table
+from btm.cli.output import FOUND, check_writable, console, counted, emit_json, fail, shown, table
 from btm.store import upkeep
 from btm.store.dump import lines, read_into
 from btm.store.forgetting import Removed
@@ -84,11 +84,11 @@ def check(database: str, as_json: bool) -> None:
     with closing(open_existing(database)) as store:
         found = upkeep.problems(store)
     if as_json:
-        emit_json({"database": database, "problems": found})
+        emit_json({"database": shown(database), "problems": found})
     elif not found:
-        console().print(f"{database}: nothing wrong", markup=False)
+        console().print(f"{shown(database)}: nothing wrong", markup=False)
     for problem in found if not as_json else ():
-        console().print(f"{database}: {problem}", markup=False)
+        console().print(f"{shown(database)}: {problem}", markup=False)
     raise SystemExit(FOUND if found else 0)
 
 
@@ -105,7 +105,7 @@ def _sized(database: str, change: Callable[[SqlStore], Any]) -> None:
         change(store)
     with closing(open_existing(database)) as store:
         after = upkeep.info(store).bytes
-    console().print(f"{database}: {before / 1e6:,.1f} MB, now {after / 1e6:,.1f} MB", markup=False)
+    console().print(f"{shown(database)}: {before / 1e6:,.1f} MB, now {after / 1e6:,.1f} MB", markup=False)
 
 
 @db_group.command("backup", short_help="Copy a database while it is used.")
@@ -118,7 +118,7 @@ def backup(database: str, output: str) -> None:
     check_writable(output)
     with closing(open_existing(database)) as store:
         upkeep.backup(store, output)
-    console().print(f"{output}: a copy of {database}", markup=False)
+    console().print(f"{output}: a copy of {shown(database)}", markup=False)
 
 
 @db_group.command("export", short_help="Write a whole database as lines of JSON.")
@@ -160,7 +160,7 @@ def _print_counts(counts: Removed, what: str, database: str, *, as_json: bool) -
         emit_json(dict(counts))
         return
     told = ", ".join(f"{number:,} {name}" for name, number in counts.items()) or "none"
-    console().print(f"{what} {database}: {told}", markup=False)
+    console().print(f"{what} {shown(database)}: {told}", markup=False)
 
 
 @db_group.command("forget", short_help="Remove a tool or a conversation for good.")
@@ -214,4 +214,4 @@ def migrate(database: str) -> None:
     with closing(_opened(database)) as store:
         after = upkeep.info(store).schema_version
     said = f"schema {after}" if before == after else f"schema {before}, now {after}"
-    console().print(f"{database}: {said}", markup=False)
+    console().print(f"{shown(database)}: {said}", markup=False)

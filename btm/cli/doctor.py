@@ -18,7 +18,7 @@ import click
 from btm import __version__
 from btm.cli.database import open_existing
 from btm.cli.options import DEFAULT_DATABASE, JSON, POLICIES, map_option
-from btm.cli.output import FOUND, console, emit_json, table
+from btm.cli.output import FOUND, console, emit_json, shown, table
 from btm.errors import BTMError
 from btm.support.switch import disabled_by_environment
 
@@ -106,14 +106,14 @@ def _database(named: str | None) -> Iterator[Remark]:
     try:
         yield from _of_database(where)
     except (BTMError, OSError) as problem:
-        yield Remark("wrong", f"database {where}", str(problem))
+        yield Remark("wrong", f"database {shown(where)}", str(problem))
 
 
 def _of_database(where: str) -> Iterator[Remark]:
     from btm.store import upkeep  # noqa: PLC0415 - SQLAlchemy is slow to import
     from btm.store.schema import SCHEMA_VERSION  # noqa: PLC0415
 
-    what = f"database {where}"
+    what = f"database {shown(where)}"
     with closing(open_existing(where)) as store:
         found = upkeep.info(store)
         for problem in upkeep.problems(store):

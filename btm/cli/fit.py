@@ -12,7 +12,7 @@ import click
 from btm.cli.fit_report import document, show
 from btm.cli.logs import reading
 from btm.cli.options import FORMAT, JSON, LOGS, STRICT, Number, database_option, map_option
-from btm.cli.output import FOUND, check_writable, emit_json, fail
+from btm.cli.output import FOUND, check_writable, emit_json, fail, shown
 from btm.fallback import FallbackMap
 from btm.learning.posterior import Evidence
 from btm.learning.priors import fit_priors
@@ -120,7 +120,7 @@ def _opened(database: str | None, half_life_days: float | None, now: float) -> S
         store.close()
         pace = "never forgets" if kept == math.inf else f"forgets half in {kept / 86_400.0:g} days"
         fail(
-            f"{database} {pace}, and a database keeps its pace: leave out --half-life, or name a new one with --db"
+            f"{shown(database)} {pace}, and a database keeps its pace: leave out --half-life, or name a new one with --db"
         )
     return store
 

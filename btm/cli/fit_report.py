@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from btm.cli.logs import print_skipped, skipped_rows
-from btm.cli.output import console, counted, listed, paragraph, table
+from btm.cli.output import console, counted, listed, paragraph, shown, table
 from btm.fallback import FallbackMap
 from btm.logs.findings import findings
 from btm.logs.fit import Fit
@@ -92,9 +92,9 @@ def show(done: Fit, database: str | None, fallback_map: FallbackMap, *, details:
     if database is None:
         out.print("Nothing was written to a database.")
     elif done.attempts:
-        paragraph(out, f"Learned into {database}; see it with: btm show --db {database}")
+        paragraph(out, f"Learned into {shown(database)}; see it with: btm show --db {shown(database)}")
     else:
-        out.print(f"Nothing new to learn: {database} believes what it did.", markup=False)
+        out.print(f"Nothing new to learn: {shown(database)} believes what it did.", markup=False)
 
 
 def _print_counts(done: Fit, out: Console) -> None:

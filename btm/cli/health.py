@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from rich.markup import escape
 
 from btm.cli.database import open_existing
-from btm.cli.output import console, emit_json, table
+from btm.cli.output import console, emit_json, shown, table
 from btm.runtime.breaker import Began, Breaker, Circuits
 from btm.store import RecentCall
 from btm.store.queries import RECENT_S
@@ -34,7 +34,9 @@ def show_health(database: str, tool: str | None, *, as_json: bool) -> None:
     elif rows:
         _print(rows, now)
     else:
-        console().print(f"No calls in the last {RECENT_S / 60:.0f} minutes in {database}.", markup=False)
+        console().print(
+            f"No calls in the last {RECENT_S / 60:.0f} minutes in {shown(database)}.", markup=False
+        )
 
 
 def health_rows(calls: Sequence[RecentCall], now: float) -> list[Row]:

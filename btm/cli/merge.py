@@ -10,7 +10,7 @@ import click
 
 from btm.cli.database import open_existing
 from btm.cli.options import JSON
-from btm.cli.output import check_writable, console, counted, emit_json, fail
+from btm.cli.output import check_writable, console, counted, emit_json, fail, shown
 from btm.store.merging import made_whole, merged
 from btm.store.sql import SqlStore
 
@@ -37,7 +37,7 @@ def merge(sources: tuple[str, ...], output: str, as_json: bool) -> None:
         check_writable(output)
     again = [name for name, count in Counter(map(_identity, sources)).items() if count > 1]
     if again:
-        fail(f"{again[0]} is named twice; it would count twice")
+        fail(f"{shown(again[0])} is named twice; it would count twice")
     opened = [open_existing(source) for source in sources]
     try:
         # Before the output is made: databases that do not go together leave nothing behind.
@@ -55,10 +55,10 @@ def merge(sources: tuple[str, ...], output: str, as_json: bool) -> None:
             store.close()
     keys = len(found.evidence)
     if as_json:
-        emit_json({"sources": list(sources), "output": output, "keys": keys})
+        emit_json({"sources": [*map(shown, sources)], "output": shown(output), "keys": keys})
     else:
         found_in = f"{counted(keys, 'posterior')} from {counted(len(sources), 'database')}"
-        console().print(f"{output}: {found_in}", markup=False)
+        console().print(f"{shown(output)}: {found_in}", markup=False)
 
 
 def _identity(source: str) -> str:

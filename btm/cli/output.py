@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import json
+import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
@@ -97,6 +98,11 @@ def inert(text: str) -> str:
     if all(map(_shows, text)):
         return text
     return "".join(c if _shows(c) else json.dumps(c)[1:-1] for c in text)
+
+
+def shown(database: str) -> str:
+    """Return a database's path or URL as it may be seen: without its password."""
+    return re.sub(r"(?<=://)([^:/?]*:).*(?=@)|([?&]password=)[^&]*", r"\1\2***", database)
 
 
 def table(*columns: str, title: str | None = None, numeric: tuple[str, ...] = ()) -> Table:

@@ -12,7 +12,7 @@ from btm.cli.bars import ORDINALS, WIDTH, interval_bar
 from btm.cli.database import StoredEvidence, belief_rows, trends_of
 from btm.cli.health import show_health
 from btm.cli.options import JSON, Number, action_option, database_option, kind_option
-from btm.cli.output import console, emit_json, fail
+from btm.cli.output import console, emit_json, fail, shown
 from btm.errors import BTMError, nearest
 from btm.learning.posterior import BetaPosterior
 from btm.learning.trend import Direction, Trend
@@ -93,7 +93,7 @@ def show(
         _print(rows, found, len(asked) - len(rows))
     else:
         answer = "Nothing in {} answers this." if everything else "{} has learned nothing yet."
-        console().print(answer.format(database), markup=False)
+        console().print(answer.format(shown(database)), markup=False)
 
 
 def _one_by_one(asked: list[EvidenceKey], everything: Sequence[Counted]) -> list[EvidenceKey] | None:
@@ -106,7 +106,7 @@ def _check_tool(tool: str, everything: Sequence[Counted], database: str) -> None
     if tool not in known:
         near = nearest(tool, known)
         hint = f"; did you mean {near!r}?" if near else ""
-        fail(f"nothing is known about a tool {tool!r} in {database}{hint}")
+        fail(f"nothing is known about a tool {tool!r} in {shown(database)}{hint}")
 
 
 def _print(rows: Sequence[Row], found: Mapping[EvidenceKey, Trend], left: int) -> None:
@@ -154,7 +154,7 @@ def _write(page: str, database: str, rows: Sequence[Row], found: Mapping[Evidenc
         heading = f"{tool} after {kind}"
         sections.append(Section(heading, ("recovery", "chance", "95 %", "n", "trend"), table, drawn))
     about = "The chance that a recovery works, per tool and error, with its 95 % interval; n is the evidence behind it."
-    facts = {"database": database, "command": f"btm show --db {database} --html {page}"}
+    facts = {"database": shown(database), "command": f"btm show --db {shown(database)} --html {page}"}
     try:
         write_page(page, table_page("What was learned", about, sections, facts))
     except BTMError as error:

@@ -65,7 +65,9 @@ class Database:
         read_only: bool = False,
     ) -> None:
         url = _url(where)
-        self.name = url.render_as_string(hide_password=True) if "://" in where else where
+        self.name = (
+            url.difference_update_query(["password"]).render_as_string() if "://" in where else where
+        )  # without its password
         self.read_only = read_only
         self._ready, self._prepare = ready, prepare
         self._url = url
@@ -270,6 +272,8 @@ def _url(where: str) -> URL:
     except ArgumentError as error:
         raise StoreError("the database's URL cannot be read") from error
     if not known:
+        if url.drivername == "postgres":
+            raise StoreError("write the database's URL as postgresql+psycopg://..., not as postgres://...")
         raise StoreError(f"btm keeps evidence in SQLite or PostgreSQL, not in {url.get_backend_name()}")
     return url
 

@@ -117,7 +117,7 @@ def found(
     """
     outside = given(asked)
     key = outside or (_stated_key(stated) if path is None else in_file(path) or _stated_key(stated))
-    if key is None and stated.get(_FROM) == _FROM_OUTSIDE:
+    if key is None and is_missing_outside(stated):
         return Keys(drawn(), {}, f"set {VARIABLE} to what it was when the database was made")
     key = key or known or drawn()
     to_state = {_CHECK: check(key), _FROM: _FROM_OUTSIDE if outside else "own"}
@@ -127,6 +127,11 @@ def found(
         return Keys(key, {})
     same = stated.get(_CHECK, to_state[_CHECK]) == to_state[_CHECK]
     return Keys(key, to_state, "" if same else "its key was changed or lost")
+
+
+def is_missing_outside(stated: Mapping[str, str]) -> bool:
+    """Whether a database's key is given by who opens it, and this process has none to give."""
+    return stated.get(_FROM) == _FROM_OUTSIDE and not os.environ.get(VARIABLE)
 
 
 def keep(keys: Keys, path: str | None) -> Keys:

@@ -109,7 +109,7 @@ def _put(made: str, output: str) -> None:
     try:
         os.link(made, output)  # never over another
     except FileExistsError as error:
-        raise StoreError(f"{output} exists; name a new file for the merged evidence") from error
+        raise StoreError(f"{output} exists; name a new file") from error
     except FileNotFoundError:
         raise
     except OSError:  # a file system without links

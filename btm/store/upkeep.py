@@ -93,7 +93,8 @@ def problems(store: SqlStore) -> list[str]:
     """Return what is wrong with a database that could be opened: a sentence each, with the cure where one is known."""
     found = list(_damage(store))
     with store.database.reading() as connection, meta.as_written(store.where):
-        decay = meta.decay_of(meta.read(connection))
+        stated = meta.read(connection)
+        decay = meta.decay_of(stated)
         short = _short(connection, decay.weight)
     if short:
         found.append(
@@ -106,6 +107,8 @@ def problems(store: SqlStore) -> list[str]:
         key = hash_key.file_of(store.path)
         if key.exists() and key.stat().st_mode & 0o077:
             found.append(f"others than its owner may read the hash key: chmod 600 {key}")
+    if store.key_warning and not hash_key.is_missing_outside(stated):
+        found.append(store.key_warning)
     found += [
         f"events wait in {name}: the next memory that opens the database writes them"
         for name in _waiting(store)

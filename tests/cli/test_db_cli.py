@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from core_kit import NO_MAP, Clock, Tools, call, memory_of
 
 from btm.cli.main import cli
+from btm.store.sql import SqlStore
 
 
 def btm(*argv: object) -> Result:
@@ -99,3 +100,29 @@ def test_the_doctor_without_a_database_says_so(tmp_path: Path, monkeypatch: pyte
     result = btm("doctor")
     assert result.exit_code == 0
     assert "name one with --db" in result.output
+
+
+def test_the_doctor_finds_a_hash_key_that_was_lost_or_is_none(tmp_path: Path) -> None:
+    SqlStore(tmp_path / "btm.db").close()
+    key = tmp_path / "btm.db.key"
+    for broken in (key.unlink, lambda: key.write_text("zz")):
+        broken()
+        found = btm("doctor", "--db", tmp_path / "btm.db", "--json")
+        assert found.exit_code == 1
+        assert "another hash key" in found.output
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql+psycopg://ann:hunter2@localhost:1/x",
+        "postgresql+psycopg://ann@localhost:1/x?password=hunter2",
+        "postgres://ann:hunter2@localhost:1/x",
+        "mysql://ann:hunter2@localhost:1/x",
+    ],
+)
+@pytest.mark.parametrize("command", [["doctor"], ["db", "check"], ["show"], ["db", "keep", "30d"]])
+def test_no_command_shows_a_databases_password(url: str, command: list[str]) -> None:
+    done = btm(*command, "--db", url)
+    assert done.exit_code
+    assert "hunter2" not in f"{done.output}{done.exception}"

@@ -86,7 +86,7 @@ def kills(folder: Path, nightly: bool) -> Told:
 
 def processes(folder: Path, nightly: bool) -> Told:
     """Have eight processes write at once."""
-    each, path = (5_000 if nightly else 250), folder / "btm.db"
+    each, path = (20_000 if nightly else 250), folder / "btm.db"
     opened(path, half_life_s=float("inf")).close()
     running = [child("attempts", path, number, each) for number in range(8)]
     said = [process.communicate()[0].strip() for process in running]

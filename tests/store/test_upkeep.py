@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -180,7 +181,13 @@ def test_a_dump_makes_an_equal_database(with_key: bool, tmp_path: Path) -> None:
         ([], "nothing in it"),
         ([b"{"], "line 1 is not JSON"),
         ([b'{"a": 1}'], "line 1 is not how"),
-        ([b'{"btm": 99, "stated": {}}'], "schema 99"),
+        ([b"[" * 100_000], "line 1 is not JSON"),
+        ([b'{"btm": 99, "stated": {}}'], "schema 99.*use a newer btm"),
+        ([b'{"btm": 1, "stated": {}}'], "schema 1.*then export it again"),
+        ([b'{"btm": 2, "stated": {}}'], "line 1 states"),
+        ([b'{"btm": 2, "stated": 5}'], "line 1 is not how"),
+        ([b'{"btm": 2, "stated": {"half_life_s": "x", "landmark": "0"}}'], "line 1 states"),
+        ([b'{"btm": 2, "stated": {"half_life_s": "1", "landmark": "0"}, "hash_key": 5}'], "line 1 states"),
     ],
 )
 def test_what_is_no_dump_is_told_with_its_line(dumped: list[bytes], said: str, tmp_path: Path) -> None:
@@ -189,6 +196,38 @@ def test_what_is_no_dump_is_told_with_its_line(dumped: list[bytes], said: str, t
     good = list(lines(SqlStore(tmp_path / "y.db")))
     with pytest.raises(StoreError, match=r"line 3 "):
         read_into(str(tmp_path / "z.db"), [*good[:2], b"[1]\n"])
+
+
+@pytest.mark.parametrize(
+    ("table", "change", "said"),
+    [
+        ("calls", {"conversation": None}, "line 2: conversation is no str, but None"),
+        ("calls", {"started_at": {"a": 1}}, "line 2: started_at is no float"),
+        ("calls", {"status_code": 10**30}, "line 2: status_code is beyond"),
+        ("calls", {}, "does not take these rows: UNIQUE"),
+        ("evidence", {"kind": "nokind"}, "line 2: 'nokind' is not a valid error kind"),
+        ("evidence", {"failures": float("nan")}, "line 2: failures is beyond"),
+        ("attempts", {"ordinal": 99}, "line 2: try number 99"),
+    ],
+)
+def test_a_dump_whose_row_is_wrong_makes_no_database(
+    table: str, change: dict[str, object], said: str, tmp_path: Path
+) -> None:
+    lived(tmp_path / "btm.db", Clock(), "one")
+    with closing(SqlStore(tmp_path / "btm.db")) as store:
+        dumped = list(lines(store))
+    at = next(n for n, line in enumerate(dumped) if f'"table":"{table}"'.encode() in line)
+    row = dict(zip(json.loads(dumped[at])["columns"], json.loads(dumped[at + 1]), strict=True)) | change
+    wrong = [*dumped[: at + 1], json.dumps([*row.values()]).encode(), *dumped[at + 1 :]]
+    with pytest.raises(StoreError, match=said.replace("line 2:", f"line {at + 2}:")):
+        read_into(str(tmp_path / "new.db"), wrong)
+    with pytest.raises(StoreError, match="ends in the middle"):
+        read_into(str(tmp_path / "new.db"), dumped[:-1])
+    with pytest.raises(StoreError, match="rows stand before it"):
+        read_into(str(tmp_path / "new.db"), [*dumped[: at + 1], *dumped[at + 2 :]])
+    with pytest.raises(StoreError, match="names"):
+        read_into(str(tmp_path / "new.db"), [*dumped[:at], b'{"table": ["calls"], "columns": []}'])
+    assert [p.name for p in tmp_path.iterdir() if not p.name.startswith("btm.db")] == []
 
 
 SCHEMAS = sorted((Path(__file__).parent / "schemas").glob("schema-*.sql"))
