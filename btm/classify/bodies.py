@@ -9,7 +9,8 @@ from typing import Any
 from btm.classify import body_keys as keys
 from btm.classify import numbers, retry_after, texts
 from btm.classify.codes import of_json_rpc
-from btm.classify.explaining import explain, message, unexplained
+from btm.classify.envelopes import failing_node, failing_part
+from btm.classify.explaining import explain, message, sentences, unexplained
 from btm.classify.finding import DEFAULT, WEAK, Finding, surest
 from btm.classify.reading import field
 from btm.classify.taming import plain_of
@@ -42,15 +43,25 @@ def of_mapping(
         said = texts.of_error_text(untrusted.text_of(rpc.get("message"), 1_000))
         return surest((said, of_json_rpc(rpc["code"]))) or unexplained("json-rpc")
     if not failed and not tells_failure(body, call):
-        return None
+        part = failing_part(body, call)
+        return None if part is None else of_mapping(part, call, now, failed=True)
     found = explain(body)
     wait = retry_after.in_body(body, now)
     headers = body.get("headers")
     if wait is None and isinstance(headers, Mapping):
         wait = retry_after.in_headers(headers, now, limited=found.kind is K.RATE_LIMIT)
     return texts.rate_or_quota(
-        found._replace(retry_after_s=found.retry_after_s if wait is None else wait, detail=message(body))
+        found._replace(
+            retry_after_s=found.retry_after_s if wait is None else wait,
+            detail=message(body) or sentences(body),
+        )
     )
+
+
+def of_envelope(answer: Mapping[str, Any], call: ToolCall, now: float | None) -> Finding | None:
+    """Return what failure an answer tells of that is nothing but an envelope: XML, or lines of fields."""
+    part = failing_node(answer, call)
+    return None if part is None else of_mapping(part, call, now, failed=True)
 
 
 def of_failed_value(value: Any, call: ToolCall, now: float | None = None) -> Finding:

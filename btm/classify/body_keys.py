@@ -43,13 +43,19 @@ GOOD_CODES = words_of("good_codes")
 NO_ERROR = words_of("no_error") | {""}
 GOOGLE_STATUS = words_of("google_status")
 
-_ROLES = ("errors", "messages", "statuses", "codes", "flags", "write_flags", "exits", "wordy")
+_ROLES = ("errors", "messages", "statuses", "codes", "flags", "write_flags", "exits", "wordy", "parts")
 _MEMBERS = ["errors", "statuses", "exits", "flags", "write_flags", "wordy", "messages"]
 _SAYS_ERROR = re.compile(
     r"^(?!last|prev|num|max|is|has|total|count).*(?:error(?:message|code|detail|text|summary|reason|type|description)?s?"
     r"|(?:refusal|decline|rejection|failure)(?:reason|message|code|reasoncode)?)$"
 )
 """Names that speak of an error in a body that holds nothing else."""
+
+_COMPOUND = re.compile(
+    r"(?:response|result|status|error|err|exception|fault|return|reply|declined?)"
+    r"(?:message|msg|text|desc|description|detail|string|info)$"
+)
+"""Names made of a word for an answer and one for a message: ``RESPONSE_TEXT``, ``StatusDetail``."""
 
 _ID_LIKE = (
     "id",
@@ -83,6 +89,7 @@ class Fields(NamedTuple):
     write_flags: tuple[str, ...]
     exits: tuple[str, ...]
     wordy: tuple[str, ...]
+    parts: tuple[str, ...]
     telling: tuple[str, ...]
     payload: tuple[str, ...]
     firm: tuple[str, ...]
@@ -115,6 +122,9 @@ def _sorted_out(names: list[str]) -> Fields:
         by_role["errors"] += tuple(
             n for n in names if _SAYS_ERROR.search(bare(n)) and n not in by_role["errors"]
         )
+    by_role["messages"] += tuple(
+        n for n in names if n not in by_role["messages"] and _COMPOUND.search(bare(n))
+    )
     telling = {n for role in _MEMBERS for n in by_role[role]}
     payload = tuple(n for n in names if not is_trimming(n) and n not in by_role["errors"])
     return Fields(
@@ -127,7 +137,7 @@ def _sorted_out(names: list[str]) -> Fields:
 
 def is_trimming(name: str) -> bool:
     """Whether a field of an error body is no payload."""
-    return bare(name) in _ranks("meta")
+    return bare(name) in _ranks("meta") or _COMPOUND.search(bare(name)) is not None
 
 
 def is_shared_status(name: str) -> bool:

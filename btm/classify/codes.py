@@ -40,7 +40,7 @@ def _set(which: str) -> frozenset[str]:
 _PUNCTUATION = re.compile(r"[\W_]+")
 _ABOUT_ACCESS = re.compile(
     r"(?:invalid|missing|expired|bad|no|revoked|malformed)\w{0,12}(?:auth|token|credential|apikey"
-    r"|accesskey|signature|session|password)"
+    r"|(?:user|license|licence|account|client|app|access)_?key|signature|session|password)"
 )
 _SUFFIX = re.compile(r"(?:exception|error|err|fault|code)$")
 

@@ -20,7 +20,7 @@ _STOPS = (".", "\u3002", "\uff01", "\u0964")
 
 def is_validator_list(items: list[Any]) -> bool:
     """Whether a list is a validator's: what is wrong (``msg``) and where (``loc``), as FastAPI, zod and ajv say it."""
-    if not items or not isinstance(items[0], Mapping) or len(items[0]) > 10:
+    if not items or not isinstance(items[0], Mapping) or len(items[0]) > 7:
         return False
     names = {keys.bare(name) for name in items[0] if isinstance(name, str)}
     return not names.isdisjoint(_WHERE) and not names.isdisjoint(_WHAT)

@@ -147,6 +147,8 @@ def _of_mapping(body: Mapping[str, Any], tool: _Tool, *, nested: bool = False) -
         return _found("an empty object came back", 0.85)
     if body.get("status") == "ZERO_RESULTS":
         return _found("the status is ZERO_RESULTS", 0.97)
+    if not nested and _is_bare_list(body):
+        return _found("the list that the answer is about is empty", 0.85)
     empty = False
     for key, value in body.items():
         field = _field(snake(key) if isinstance(key, str) else "", value, tool, nested)
@@ -154,6 +156,21 @@ def _of_mapping(body: Mapping[str, Any], tool: _Tool, *, nested: bool = False) -
             return None
         empty = empty or field is _Field.EMPTY
     return _found("the list that the answer is about is empty", 0.85) if empty else None
+
+
+_LISTS = names("results items matches records rows documents docs entries features hits")
+_OWN = names("id name title number key slug")
+
+
+def _is_bare_list(body: Mapping[str, Any]) -> bool:
+    """Whether a body is nothing but one empty list and words about it: no other list, no object, no identity."""
+    empty = [name for name in body if isinstance(name, str) and snake(name) in _LISTS and body[name] == []]
+    held = (value for name, value in body.items() if name not in _ECHOES)
+    return (
+        len(empty) == 1
+        and _OWN.isdisjoint(body)
+        and not any(isinstance(v, list | Mapping) and v for v in held)
+    )
 
 
 def _field(name: str, value: Any, tool: _Tool, nested: bool) -> _Field:

@@ -25,6 +25,7 @@ from btm.classify import (
     plain,
     rules,
     silent,
+    xml_fields,
 )
 from btm.classify.ambiguity import is_ambiguous
 from btm.classify.carriers import KEPT
@@ -205,9 +206,14 @@ def _explicit_text(text: str, call: ToolCall, now: float | None) -> tuple[Any, F
         if broken is not None or len(text) > _JSON_LIMIT:
             return text, broken
     if first == "<" and not _is_object_repr(text):
+        answer = xml_fields.fields_of_answer(text)
+        if answer is not None:
+            return answer, bodies.of_envelope(answer, call, now)
         return text, login_pages.of_page(text, call) or markup.of_markup(text, call.tool)
     if first == "m" and text.startswith("meta=") and "content=[" in text[:60]:
         return text, _explicit_repr(text, call, now)
+    if "=" in text[:60] and (lines := xml_fields.fields_of_lines(text)) is not None:
+        return text, bodies.of_envelope(lines, call, now)
     noise = markup.of_noise(text, call.tool)
     if noise is not None:
         return text, noise

@@ -15,7 +15,10 @@ from btm.classify.status import of_status
 from btm.classify.telling import http_status
 from btm.model import ErrorKind as K
 
-_NESTED_CODES = ("error", "errors", "Error", "fault", "body", "detail", "extensions", "data", "details")
+_NESTED_CODES = (
+    "error", "errors", "Error", "fault", "body", "detail", "extensions", "data", "details",
+    "sys", "meta", "messages",
+)  # fmt: skip
 _NESTED_STATUS = ("error", "fault", "Error", "body")
 _FIELDS = Finding(
     K.INVALID_ARGUMENTS, "body:fields", "each field comes with a complaint", 0.84, reached=False
@@ -29,7 +32,7 @@ def unexplained(rule: str) -> Finding:
 
 def explain(body: Mapping[str, Any]) -> Finding:
     """Return what a body says that is known to stand for a failure."""
-    codes, said = surest(_codes(body)), message(body)
+    codes, said = surest(_codes(body)), message(body) or sentences(body)
     # A code that says all, and is all that is said, needs no reading.
     bare = codes is not None and codes.confidence >= EXACT and " " not in said
     words = None if bare else _in_words(said)
@@ -120,6 +123,19 @@ def message(body: Mapping[str, Any]) -> str:
     parts: list[str] = []
     _collect(body, parts, 0)
     return " ; ".join(dict.fromkeys(parts))[:1_500]
+
+
+def sentences(body: Mapping[str, Any], depth: int = 0) -> str:
+    """Return the texts of a failing body that are no single words or numbers, whatever their fields are called."""
+    said: list[str] = []
+    for value in islice(body.values(), 20):
+        if isinstance(value, Mapping) and depth < 3:
+            said.append(sentences(value, depth + 1))
+        elif (
+            isinstance(value, str) and (" " in value.strip() or ";" in value) and any(map(str.isalpha, value))
+        ):
+            said.append(value[:300])
+    return " ; ".join(filter(None, said))[:600]
 
 
 def _collect(value: Any, parts: list[str], depth: int) -> None:

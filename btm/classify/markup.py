@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from btm.classify import carriers, texts
-from btm.classify.codes import of_code
 from btm.classify.finding import WEAK, Finding
 from btm.classify.keys import snake
 from btm.classify.rules import form
@@ -18,8 +17,6 @@ PAGE = "markup:html"
 """The rule for a page where data was due."""
 _NOISE_HEAD = 2_000
 _TITLE = re.compile(r"<(?:title|h1)[^>]{0,100}>\s*([^<]{1,200})", re.IGNORECASE)
-_XML_CODE = re.compile(r"<(?:code|errorcode|faultcode)>\s*([^<]{1,80})</", re.IGNORECASE)
-_XML_MESSAGE = re.compile(r"<(?:message|faultstring|errormessage|error)>\s*([^<]{1,300})</", re.IGNORECASE)
 _ERROR_TITLE = form("markup", "error_title")
 _BOT_WALL = re.compile(r"just a moment|attention required|captcha|are you a robot", re.IGNORECASE)
 
@@ -32,13 +29,6 @@ def of_markup(text: str, tool: str) -> Finding | None:
         "<html" in opening or "<!doctype html" in opening
     )
     if not html:
-        code = _XML_CODE.search(head)
-        if re.match(r"\s*(?:<\?xml[^>]{0,100}\?>\s*)?<(?:error|errorresponse|soap|fault|response)", opening):
-            said = _XML_MESSAGE.search(head)
-            known = of_code(code.group(1).strip()) if code else None
-            if known is not None and known.kind is not K.UNKNOWN:
-                return known
-            return texts.of_error_text(said.group(1)) if said else None
         carried = carriers.strip(head)
         if carried is None or carried.exit == 0:
             return None

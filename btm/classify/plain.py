@@ -25,6 +25,8 @@ SURE = 0.96
 """Layers this sure decide alone where their words name a kind."""
 
 LINE = 200
+ONE_LINE = 240
+"""Characters up to which the first line of a long text is read as its message."""
 
 ALONE, FRAMED = 120, 0.94
 """Characters of a line that a status or a class may be all of, and how sure such a layer is at least."""
@@ -72,6 +74,8 @@ def _read(head: str, size: int, tool: str, writes: bool) -> Read:
     if carried is not None and carried.exit == 1 and found is None and deciding.judges(tool):
         return Read(None, 0.0, carried)  # it found fault with something: that is its result
     verdict = deciding.judge(head, size, tool, carried, found, writes=writes)
+    if carried is None and size > FIRST and _is_prose(head, found):
+        verdict = verdict._replace(chance=min(verdict.chance, FAILED - 0.01))
     if found is None:
         found = unexplained()
         if (
@@ -114,6 +118,16 @@ def _is_sure(carried: Carried, found: Finding | None, tool: str, text: str, size
     if found is None or found.kind is K.UNKNOWN:
         return False
     return size <= LINE and found.confidence > WEAK and "\n" not in carried.inner
+
+
+_MARKS = re.compile(r"Traceback|\w(?:Error|Exception)\b|\^\^\^")
+
+
+def _is_prose(head: str, found: Finding | None) -> bool:
+    """Whether a long text has nothing of an error's form: no class, no trace, no short first line that names a kind."""
+    if _MARKS.search(head):
+        return False
+    return found is None or len(head.split("\n", 1)[0]) > ONE_LINE
 
 
 def is_silent_write(text: str, tool: str, writes: bool) -> bool:

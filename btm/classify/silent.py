@@ -100,7 +100,8 @@ def _of_signs(
 ) -> Finding | None:
     for role, key in form.signs:
         value = node[key]
-        found = partial.of_field(role, key, value, node, call) if role.partial and depth < 3 else None
+        deepest = 0 if role.partial == "errors" else 2
+        found = partial.of_field(role, key, value, node, call) if role.partial and depth <= deepest else None
         if found is None and role.stale and depth < 2:
             found = stale.of_field(role, key, value, node, call, now)
         if found is None and (role.day or role.bound is not None):

@@ -20,7 +20,7 @@ def _kinds() -> dict[int, K]:
 # Which kinds a code or a sentence in the same answer may make of a status.
 _ANY = frozenset(K) - {K.UNKNOWN}
 _REFINED: dict[int, frozenset[K]] = {
-    400: _ANY - {K.SERVER_ERROR, K.MALFORMED, K.EMPTY_RESULT},
+    400: _ANY - {K.MALFORMED, K.EMPTY_RESULT},
     401: frozenset({K.AUTH_ERROR}),
     402: frozenset({K.PRECONDITION_FAILED, K.RATE_LIMIT}),
     403: frozenset({K.RATE_LIMIT, K.QUOTA_EXHAUSTED}),
@@ -67,8 +67,11 @@ def _may_refine(status: int, hint: Finding) -> bool:
     allowed = _REFINED.get(status, frozenset())
     if hint.kind not in allowed:
         return False
+    if status == 400 and hint.kind is K.SERVER_ERROR:
+        return hint.rule.startswith("code:")
     if status == 402 and hint.kind is K.PRECONDITION_FAILED:
-        return hint.rule.startswith("code:")  # a declined card; "insufficient balance" is the account's own
+        # A declined card; "insufficient balance" is the account's own.
+        return hint.rule.startswith(("code:", "text:precondition_failed:card"))
     # Loose words are not enough to overrule 400's plain meaning; a code or a firm phrase is.
     return hint.confidence >= CODE or hint.confidence > WEAK or status in (403, 429)
 

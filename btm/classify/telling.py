@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from btm.classify import body_keys as keys
-from btm.classify import partial, plain, texts
+from btm.classify import deciding, partial, plain, texts
 from btm.classify.body_keys import Fields, fields_of
 from btm.classify.codes import of_code
 from btm.classify.complaints import MOST_FIELDS, are_field_errors, are_sentences, is_validator_list
@@ -37,7 +37,10 @@ _LOG_ENTRY = frozenset({"timestamp", "time", "count", "id", "level", "line"})
 
 def is_quiet(body: Mapping[Any, Any]) -> bool:
     """Whether a mapping holds no field that could tell of a failure: the cheap test that most results pass."""
-    telling = fields_of(body).telling
+    named = fields_of(body)
+    telling = named.telling
+    if named.parts and any(type(body[name]) is dict for name in named.parts):
+        return False
     if not telling:
         if not body or len(body) > MOST_FIELDS:
             return True
@@ -62,7 +65,7 @@ def _is_quiet_field(name: str, value: Any) -> bool:
     return isinstance(value, str | int | float | list) and not value and value is not False
 
 
-_PLAINLY_WORDY = frozenset({"name", "result", "state", "status", "title", "type", "outcome"})
+_PLAINLY_WORDY = frozenset({"name", "result", "state", "status", "title", "type", "outcome", "object"})
 
 
 def tells_failure(body: Mapping[str, Any], call: ToolCall) -> bool:
@@ -83,6 +86,8 @@ def tells_failure(body: Mapping[str, Any], call: ToolCall) -> bool:
         return True
     if _error_value(body, named, call) is not None:
         return not _is_record(named, call)
+    if "errors" in body and deciding.judges(call.tool):
+        return False  # a finding about what was to be checked
     for name in named.wordy:
         status = body[name]
         if isinstance(status, str) and name not in _NO_STATUS and _is_bad_status(status, body, named, call):
@@ -122,7 +127,7 @@ def _number(value: Any) -> Any:
 
 def _was_refused(body: Mapping[str, Any], named: Fields) -> bool:
     """``approved: false`` with a reason beside it: the write was not done."""
-    if not any(body[flag] is False for flag in named.write_flags):
+    if len(named.firm) > _SMALL or not any(body[flag] is False for flag in named.write_flags):
         return False
     return any(isinstance(body[k], str) and body[k] for k in (*named.messages, *named.errors, *named.codes))
 
@@ -233,16 +238,17 @@ def _error_value(body: Mapping[str, Any], named: Fields, call: ToolCall) -> Any:
 
 def _says_error(name: str, value: Any, body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool:
     if value is True:
-        return True
+        return len(named.firm) <= _SMALL  # one fact of a record among many
     if not value:
         return False
     if isinstance(value, str):
         return value.strip().lower() not in keys.NO_ERROR
     if isinstance(value, int | float):
         return not keys.counts(name)
-    if isinstance(value, Mapping) and keys.bare(name) == "errors":
-        # Among other things it describes errors rather than reporting them.
-        return not named.payload
+    if isinstance(value, Mapping):
+        if keys.bare(name) == "errors" and named.payload:
+            return False  # among other things it describes errors rather than reporting them
+        return any(inner not in (None, "", [], {}, 0, False) for inner in islice(value.values(), 20))
     if isinstance(value, list):
         about_errors = keys.ERROR_TOOL.search(call.tool[:80]) is not None
         return "errorMessages" in body or (
@@ -274,7 +280,8 @@ def _is_message(body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool:
         return True
     said = [*islice(_words(body, named), 3)]
     if not said:
-        return not named.payload and "description" in body and _is_coded(body, named)
+        told = "description" in body or any(not body[name] for name in named.messages)
+        return told and not any(body[name] for name in named.payload) and _is_coded(body, named)
     if len(body) <= _SMALL and any(_is_marked(value) for value in body.values()):
         return True
     if ("documentation_url" in body and len(body) <= 5) or any(_is_class(value) for value in body.values()):
@@ -315,6 +322,8 @@ def _of_small(body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool | 
         only, value = next(iter(body.items()))
         if isinstance(value, str) and only in named.messages and keys.bare(only) not in _NO_MESSAGE:
             return plain.read(value, "", writes=writes).chance >= MESSAGE
+        if isinstance(value, str) and keys.bare(only) in _ANSWERS:
+            return plain.read(value, call.tool, writes=writes).chance >= plain.FAILED
         if isinstance(value, Mapping) and only not in named.errors:
             return not is_quiet(value) and tells_failure(value, call)
     if isinstance(detail, Mapping):
@@ -326,6 +335,9 @@ def _of_small(body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool | 
     if isinstance(detail, str) and detail:
         return plain.of_plain_text(detail, "") is not None or texts.of_error_text(detail) is not None
     return None
+
+
+_ANSWERS = frozenset({"response", "result", "output", "answer"})
 
 
 def _words(body: Mapping[str, Any], named: Fields) -> Iterator[str]:

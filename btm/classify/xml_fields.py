@@ -1,0 +1,117 @@
+"""The answer of a service that speaks XML (SOAP, older payment and address services) as fields, like a JSON body's."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from xml.parsers import expat
+
+LONGEST = 16_000
+_DEEPEST = 12
+_ANSWER = re.compile(
+    r"\s*(?:<\?xml[^>]{0,100}\?>\s*)?<(?:[\w-]{1,30}:)?(?=[A-Za-z])[\w.-]{0,60}?"
+    r"(?:respon[sc]e|result|reply|envelope|error|fault|exception)[\w.-]{0,20}[\s/>]",
+    re.IGNORECASE,
+)
+"""How the first element of an answer is called; a document (a feed, a build file, a test report) is none."""
+
+_IS_ERROR = re.compile(r"(?:error|fault|exception)(?:response)?$", re.IGNORECASE)
+_TEXT = "#text"
+
+
+def fields_of_answer(text: str) -> dict[str, Any] | None:
+    """Return an XML answer as nested mappings of local names, attributes included; None for any other document.
+
+    What comes before a fault of form is kept; a document that declares its own entities is not read.
+    """
+    if (
+        len(text) > LONGEST
+        or _ANSWER.match(text) is None
+        or "<!" in text.replace("<![CDATA[", "").replace("<!--", "")
+    ):
+        return None
+    root: dict[str, Any] = {}
+    open_elements: list[dict[str, Any]] = [root]
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        if len(open_elements) > _DEEPEST:
+            raise ValueError("too deep")
+        fields: dict[str, Any] = {
+            _local(n): v for n, v in attributes.items() if not n.startswith(("xmlns", "xsi:"))
+        }
+        _put(open_elements[-1], _local(name), fields)
+        open_elements.append(fields)
+
+    def end(name: str) -> None:
+        fields = open_elements.pop()
+        said = fields.pop(_TEXT, "").strip()
+        if said and fields:
+            fields["message"] = said
+        elif not fields:
+            _replace_last(open_elements[-1], _local(name), said)
+
+    def characters(data: str) -> None:
+        fields = open_elements[-1]
+        fields[_TEXT] = fields.get(_TEXT, "") + data
+
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, characters
+    try:
+        parser.Parse(text.strip(), True)
+    except (expat.ExpatError, ValueError):
+        root.pop(_TEXT, None)
+        return _inside(root) or None
+    return _inside(root)
+
+
+_LINE = re.compile(r"\s*([A-Za-z][\w.-]{0,60})\s?[=:]\s?(.{0,400}?)(?:\\[rn])*\s*")
+_TELLS = re.compile(r"(?:status|result|error|response|ack)\w*$", re.IGNORECASE)
+
+
+def fields_of_lines(text: str) -> dict[str, Any] | None:
+    """Return an answer whose every line is ``name=value`` as fields, where one of them tells of a result; else None."""
+    lines = [line for line in text[:4_000].splitlines() if line.strip()]
+    if not 2 <= len(lines) <= 40 or "=" not in lines[0]:
+        return None
+    found = [_LINE.fullmatch(line) for line in lines]
+    fields = {match.group(1): match.group(2) for match in found if match is not None}
+    return fields if all(found) and any(_TELLS.search(name) for name in fields) else None
+
+
+def _local(name: str) -> str:
+    return name.rpartition(":")[2]
+
+
+def _put(fields: dict[str, Any], name: str, value: Any) -> None:
+    before = fields.get(name)
+    if before is None:
+        fields[name] = value
+    elif isinstance(before, list):
+        before.append(value)
+    else:
+        fields[name] = [before, value]
+
+
+def _replace_last(fields: dict[str, Any], name: str, value: str) -> None:
+    if isinstance(fields.get(name), list):
+        fields[name][-1] = value
+    else:
+        fields[name] = value
+
+
+def _inside(fields: dict[str, Any]) -> dict[str, Any]:
+    """What an envelope holds: elements with one child and the header of SOAP are left out, a fault is a failure."""
+    while True:
+        if isinstance(fields.get("Body"), dict):
+            fields = fields["Body"]
+        if isinstance(fields.get("Fault"), dict):
+            return {**fields["Fault"], "success": False}
+        if len(fields) != 1:
+            return fields
+        only = next(iter(fields.values()))
+        inner = fields_of_answer(only) if isinstance(only, str) and only[:1] == "<" else only
+        if not isinstance(inner, dict) or not inner:
+            return fields
+        failed = _IS_ERROR.search(next(iter(fields))) is not None
+        fields = {**inner, "success": False} if failed else inner

@@ -1,0 +1,103 @@
+"""Answers that wrap their verdict: XML, lines of fields, a status beside no data; and records that only look so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from btm.classify import classify
+from btm.classify.xml_fields import fields_of_answer
+from btm.model import Effect, ToolCall
+
+WRITE = ToolCall("refund_payment", {}, Effect.WRITE)
+READ = ToolCall("get_resource", {}, Effect.READ)
+SOAP = '<soap:Envelope xmlns:soap="http://www.w3.org/2003/05/soap-envelope"><soap:Body>{}</soap:Body></soap:Envelope>'
+
+
+def kind(result: Any, call: ToolCall = WRITE) -> str:
+    return str(classify(call, result).kind or "ok")
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (
+            "<RefundResponse><Success>false</Success><Text>The payment was not found.</Text></RefundResponse>",
+            "not_found",
+        ),
+        ("<Reply><Result>DECLINED</Result><Id>7</Id></Reply>", "precondition_failed"),
+        ("<Reply><Result>APPROVED</Result><Id>7</Id></Reply>", "ok"),
+        (SOAP.format("<soap:Fault><faultstring>Access denied</faultstring></soap:Fault>"), "auth_error"),
+        (SOAP.format("<PayResponse><Status>OK</Status><Error></Error></PayResponse>"), "ok"),
+        ("<Answer>&lt;Response&gt;</Answer>", "ok"),
+        ("status=rejected\nid=7\nmessage=The card has expired", "precondition_failed"),
+        ("status=approved\nid=7\nmessage=Thank you", "ok"),
+    ],
+)
+def test_an_answer_in_xml_or_lines_is_read_like_a_body(answer: str, expected: str) -> None:
+    assert kind(answer) == expected
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        "<project><build><status>failed</status></build></project>",
+        '<testsuite errors="1"><testcase><error>boom</error></testcase></testsuite>',
+        "<OrderStatusResponse><Status>Failed</Status><Id>7</Id></OrderStatusResponse>",
+    ],
+)
+def test_a_document_or_a_record_in_xml_is_what_was_asked_for(document: str) -> None:
+    assert kind(document, ToolCall("get_build_status", {}, Effect.READ)) == "ok"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (
+            {"licence": "ODbL", "results": [], "status": {"code": 402, "message": "quota exceeded"}},
+            "quota_exhausted",
+        ),
+        ({"meta": {"code": 404, "error": {"message": "No such item"}}}, "not_found"),
+        (
+            {"Data": {"IsSuccessful": False, "ResultMessage": "Invalid number"}, "ResultCode": "Success"},
+            "invalid_arguments",
+        ),
+        ({"code": "AuthenticationFailed", "type": "INPUT", "message": None}, "auth_error"),
+        ({"code": 0, "data": {"id": 1, "remark": "the page timed out, says the client"}}, "ok"),
+        ({"status": 200, "body": {"message": "Not Found Records, a shop, opens"}}, "ok"),
+    ],
+)
+def test_a_part_that_speaks_of_the_whole_decides(body: dict[str, Any], expected: str) -> None:
+    assert kind(body, READ) == expected
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"id": 7, "type": "Organization", "name": "Acme", "description": "Errors and invalid inputs, explained", "url": "u"},
+        {"url": "u", "status": "built", "error": {"message": None}, "pusher": {"login": "ada"}},
+        [{"path": "a.md", "start_line": 1, "end_line": 1, "start_column": None, "end_column": None, "title": "Spelling",
+          "annotation_level": "warning", "message": "Missing word", "raw_details": None}],
+        {"id": "f1", "description": "low on storage", "failure": True, "source": "k8s", "priority": "LOW", "node": "n",
+         "cluster": "c", "service": "s", "subject": "p", "labels": {}},
+        {"enabled": True, "id": 1, "last_update_at": "2020-01-01T00:00:00Z", "url": "u"},
+        {"id": "a1", "city": "X", "verifications": {"zip4": {"success": True, "errors": [{"message": "Unit missing"}]}}},
+    ],
+)  # fmt: skip
+def test_a_record_that_speaks_of_errors_is_no_error(record: Any) -> None:
+    assert kind(record, ToolCall("get_resource", {}, Effect.READ, at=1.8e9)) == "ok"
+
+
+def test_long_prose_without_an_errors_form_is_suspected_at_most() -> None:
+    prose = "To process the data well we should start with its structure; each record must be valid, and none missing. "
+    assert kind(prose * 6, ToolCall("delegate_work", {}, Effect.READ)) == "ok"
+    assert (
+        kind("Traceback (most recent call last):\n" + "  ...\n" * 90 + "ValueError: User 12 not found", READ)
+        == "not_found"
+    )
+
+
+def test_entities_are_not_expanded() -> None:
+    bomb = '<!DOCTYPE r [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]><Response>&b;</Response>'
+    assert fields_of_answer(bomb) is None
