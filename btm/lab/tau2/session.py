@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from btm.lab.environment import ToolSpec, Write
-from btm.lab.tau2.source import fresh_tools, own_specs
+from btm.lab.tau2.source import fresh_tools, hash_of, own_specs
 from btm.lab.tau2.twins import TWIN_SPECS, TWINS, as_own
 from btm.lab.toolspec import check_arguments
 from btm.model import Effect
@@ -71,5 +71,5 @@ class RetailSession:
         return record.model_dump() if record is not None else None
 
     def digest(self) -> str:
-        """Return tau2's own hash of the database (about 50 ms)."""
-        return str(self._tools.db.get_hash())
+        """Return tau2's own hash of the database."""
+        return hash_of(self._tools.db)
