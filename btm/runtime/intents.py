@@ -67,9 +67,10 @@ class Intents:
             mine = [
                 i for i in (*self._doubts.values(), *self._running.values()) if i.conversation == conversation
             ]
-            known = {_name(i) for i in mine} | self._settled.keys()
+        known = {_name(i) for i in mine}
         others = safely(self._log.unsettled, conversation) if self._log is not None else None
-        return [*(i for i in others or () if _name(i) not in known), *mine]
+        new = (i for i in others or () if _name(i) not in known and _name(i) not in self._settled)
+        return [*new, *mine]
 
     def runs(self, intent: Intent, now: float) -> bool:
         """Whether a write may be running at this moment."""
@@ -104,14 +105,16 @@ class Intents:
         keep = self._strict or self._map.irreversible(call.tool)
         intent = Intent(*name, call.tool, fingerprint, at, wish=wish, owner=own(), keep=keep)
 
-        settled = frozenset(self._settled)
+        again = name in self._settled  # what the database says of this very call is older than that
 
         def blocks(other: Intent) -> bool:
             if passed is None:
                 return False
-            if _name(other) == name and other.state is IntentState.DONE:
+            its = _name(other)
+            if its == name and other.state is IntentState.DONE:
                 return other.fingerprint == fingerprint
-            if other.state.settled or _name(other) in settled or not self.same_wish(other, call, fingerprint):
+            settled = other.state.settled or its in self._settled or (again and its == name)
+            if settled or not self.same_wish(other, call, fingerprint):
                 return False
             return other.call_id not in passed or self.runs(other, at)
 

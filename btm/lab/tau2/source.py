@@ -90,7 +90,7 @@ def _copied() -> Any:
 
 
 def hash_of(db: Any) -> str:
-    """Return tau2's own hash of a copy of the database. It takes 50 ms, so it is kept by what differs from the loaded one."""
+    """Return tau2's own hash of a copy of the database: 50 ms, so it is kept by what differs from the loaded one."""
     base = {name: getattr(loaded(), name) for name in RETAIL_TABLES}
     changes = {
         name: {
