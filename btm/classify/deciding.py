@@ -154,6 +154,11 @@ def quotes(tool: str) -> bool:
     return any(_is_for(purpose, tool) for purpose in ("quotes", "reads", "runs"))
 
 
+def tells(tool: str) -> bool:
+    """Whether a tool's name says that its results are prose: songs, pages, rules and the like."""
+    return _is_for("tells", tool)
+
+
 def judges(tool: str) -> bool:
     """Whether a tool's name says that its results are verdicts, bad ones too."""
     return _is_for("judges", tool)

@@ -74,7 +74,7 @@ def _read(head: str, size: int, tool: str, writes: bool) -> Read:
     if carried is not None and carried.exit == 1 and found is None and deciding.judges(tool):
         return Read(None, 0.0, carried)  # it found fault with something: that is its result
     verdict = deciding.judge(head, size, tool, carried, found, writes=writes)
-    if carried is None and size > FIRST and _is_prose(head, found):
+    if carried is None and _is_prose(head, size, tool, found):
         verdict = verdict._replace(chance=min(verdict.chance, FAILED - 0.01))
     if found is None:
         found = unexplained()
@@ -123,10 +123,12 @@ def _is_sure(carried: Carried, found: Finding | None, tool: str, text: str, size
 _MARKS = re.compile(r"Traceback|\w(?:Error|Exception)\b|\^\^\^")
 
 
-def _is_prose(head: str, found: Finding | None) -> bool:
-    """Whether a long text has nothing of an error's form: no class, no trace, no short first line that names a kind."""
+def _is_prose(head: str, size: int, tool: str, found: Finding | None) -> bool:
+    """Whether a text has nothing of an error's form and is long, or comes from a tool that brings songs, rules, pages."""
     if _MARKS.search(head):
         return False
+    if size <= FIRST:
+        return deciding.tells(tool)
     return found is None or len(head.split("\n", 1)[0]) > ONE_LINE
 
 
