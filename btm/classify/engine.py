@@ -128,9 +128,10 @@ def _classify(
     if failure is not None and not failure.doubtful:
         return _outcome(_with_history(failure, history), call, value)
     quiet = silent.find(parsed, call, expectations, shape, moment)
-    if quiet is not None:
+    if quiet is not None and not quiet.doubtful:
         return _outcome(quiet, call, value)
-    return FINE if failure is None else _doubtful(failure)
+    doubt = failure or quiet
+    return FINE if doubt is None else _doubtful(doubt)
 
 
 def _doubtful(failure: Finding) -> Outcome:

@@ -55,6 +55,11 @@ def _found(rule: str, reason: str, sure: float = 0.9) -> Finding:
     return Finding(K.PARTIAL_DATA, f"partial:{rule}", reason, sure)
 
 
+def _next_page(key: str) -> Finding:
+    """A page of a list is what was asked for; that more is left is worth a hint."""
+    return _found("next-page", f"{key} says that a next page is left", 0.5)._replace(doubtful=True)
+
+
 def of_field(role: Role, key: str, value: Any, body: Mapping[Any, Any], call: ToolCall) -> Finding | None:
     """Return the mark of incompleteness that a field is; ``role.partial`` names the sort of mark."""
     sign = role.partial
@@ -73,11 +78,7 @@ def of_field(role: Role, key: str, value: Any, body: Mapping[Any, Any], call: To
     if sign == "items":
         return _of_items(value, call)
     if sign == "next":
-        return (
-            _found("next-page", f"{key} is set: a next page is left", 0.8)
-            if _is_pointer(role.name, value, body)
-            else None
-        )
+        return _next_page(key) if _is_pointer(role.name, value, body) else None
     if sign == "unprocessed":
         some = isinstance(value, list | Mapping) or (isinstance(value, int) and value > 0)
         return _found("unprocessed", f"{key} is not empty") if some else None
@@ -114,7 +115,7 @@ def _of_flag(sign: str, key: str, body: Mapping[Any, Any]) -> Finding | None:
     if sign == "flag":
         return _found("flag", f"{key} is true", 0.95)
     if sign == "more":
-        return _found("next-page", f"{key} is true: a next page is left", 0.85)
+        return _next_page(key)
     if sign == "timed_out" and ("hits" in body or "results" in body):
         return _found("timed-out", "the search timed out and shows what it had")
     return None

@@ -37,8 +37,8 @@ def find(
         found = _in_text(value, call)
     elif type(value) is dict or isinstance(value, Mapping | list | tuple):
         found = _in_structure(value, call, now)
-        if found is None and emptiness.could_be_empty(value):
-            found = emptiness.of_value(value, call)
+        if (found is None or found.doubtful) and emptiness.could_be_empty(value):
+            found = emptiness.of_value(value, call) or found
     else:
         found = emptiness.of_value(value, call) if value is None else computed(value, call)
     if found is not None or shape is None:
@@ -57,7 +57,7 @@ def _in_structure(value: Any, call: ToolCall, now: float | None) -> Finding | No
     level: list[Any] = (
         [value] if type(value) is dict or isinstance(value, Mapping) else list(value[:_LIST_HEAD])
     )
-    visited = 0
+    visited, doubt = 0, None
     for depth in range(_DEPTH):
         below: list[Any] = []
         for node in level:
@@ -71,16 +71,18 @@ def _in_structure(value: Any, call: ToolCall, now: float | None) -> Finding | No
             node = members(node)  # noqa: PLW2901 - what is looked at of it
             visited += 1
             if visited > _NODES:
-                return None
+                return doubt
             form = form_of(node)
-            if form.signs and (found := _of_signs(form, node, call, now, depth)) is not None:
+            found = _of_signs(form, node, call, now, depth) if form.signs else None
+            if found is not None and not found.doubtful:
                 return found
+            doubt = doubt or found
             if depth == 0 and call.arguments and (found := plausible.echo(node, call)) is not None:
                 return found
             if depth < _DEPTH - 1:
                 below += _holders(node)
         level = below
-    return None
+    return doubt
 
 
 def _holders(node: Mapping[Any, Any]) -> list[Any]:
@@ -98,6 +100,7 @@ def _holders(node: Mapping[Any, Any]) -> list[Any]:
 def _of_signs(
     form: Form, node: Mapping[Any, Any], call: ToolCall, now: float | None, depth: int
 ) -> Finding | None:
+    doubt: Finding | None = None
     for role, key in form.signs:
         value = node[key]
         deepest = 0 if role.partial == "errors" else 2
@@ -106,15 +109,16 @@ def _of_signs(
             found = stale.of_field(role, key, value, node, call, now)
         if found is None and (role.day or role.bound is not None):
             found = plausible.of_field(role, key, value, call)
-        if found is not None:
+        if found is not None and not found.doubtful:
             return found
+        doubt = doubt or found
     if not (form.ordered or form.summed or form.weekday):
-        return None
+        return doubt
     signs = [(role, key, node[key]) for role, key in form.signs]
     found = plausible.order(signs, node, call) if form.ordered else None
     if found is None and form.summed:
         found = sums.of_fields(signs, node, call)
-    return found or (plausible.weekday(node) if form.weekday else None)
+    return found or (plausible.weekday(node) if form.weekday else None) or doubt
 
 
 def computed(value: Any, call: ToolCall) -> Finding | None:

@@ -28,8 +28,7 @@ def look(result: Any, tool: str = "get_weather", effect: Effect = Effect.READ, *
     "result",
     [
         {"items": [1], "truncated": True},
-        {"items": [1], "has_more": True},
-        {"items": [1], "next_page_token": "CAUQAA"},
+        {"items": [1], "has_more": True, "truncated": True},
         {"items": [1], "incomplete_results": True},
         {"data": {"a": 1}, "errors": [{"message": "b did not answer"}]},
         {"items": [1], "warnings": ["2 of 5 suppliers did not respond; results are incomplete"]},
@@ -41,6 +40,15 @@ def test_an_answer_that_says_it_is_incomplete_is_partial(result: Any) -> None:
     assert outcome.kind is ErrorKind.PARTIAL_DATA
     assert outcome.silent
     assert outcome.reason
+
+
+@pytest.mark.parametrize(
+    "more", [{"has_more": True}, {"next_page_token": "CAUQAA"}, {"links": {"next": "/2"}}]
+)
+def test_a_page_of_a_list_is_a_success_and_that_more_is_left_a_hint(more: dict[str, Any]) -> None:
+    outcome = look({"items": [1], **more}, "list_things")
+    assert outcome.ok
+    assert outcome.suspected is ErrorKind.PARTIAL_DATA
 
 
 @pytest.mark.parametrize(
