@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from btm.fallback import FallbackMap as FallbackMap
     from btm.fallback import Step as Step
     from btm.learning.evidence import Evidence as Evidence
-    from btm.learning.levels import Priors as Priors
     from btm.learning.matching import Ticket as Ticket
     from btm.learning.posterior import BetaPosterior as BetaPosterior
+    from btm.learning.posterior import Priors as Priors
     from btm.memory import ToolMemory as ToolMemory
     from btm.model import Action as Action
     from btm.model import Attempt as Attempt
@@ -99,9 +99,8 @@ _NAMES = {
     ),
     "btm.fallback": ("FallbackMap", "Step"),
     "btm.learning.evidence": ("Evidence",),
-    "btm.learning.levels": ("Priors",),
     "btm.learning.matching": ("Ticket",),
-    "btm.learning.posterior": ("BetaPosterior",),
+    "btm.learning.posterior": ("BetaPosterior", "Priors"),
     "btm.memory": ("ToolMemory",),
     "btm.model": (
         "Action",

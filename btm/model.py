@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, Self
 
 from btm.errors import nearest
 
@@ -49,63 +49,42 @@ class Family(StrEnum):
 
 
 class ErrorKind(ChoiceEnum):
-    """What went wrong with a call. The set is closed: stores, maps and policies rely on these names."""
+    """What went wrong with a call. The set is closed: stores, maps and policies rely on these names.
 
-    TIMEOUT = "timeout"
-    RATE_LIMIT = "rate_limit"
-    SERVER_ERROR = "server_error"
-    UNAVAILABLE = "unavailable"
-    MALFORMED = "malformed"
-    AUTH_ERROR = "auth_error"
-    SCHEMA_DRIFT = "schema_drift"
-    QUOTA_EXHAUSTED = "quota_exhausted"
-    UNKNOWN_TOOL = "unknown_tool"
-    INVALID_ARGUMENTS = "invalid_arguments"
-    NOT_FOUND = "not_found"
-    PRECONDITION_FAILED = "precondition_failed"
-    PARTIAL_DATA = "partial_data"
-    STALE_DATA = "stale_data"
-    FACTUAL_ERROR = "factual_error"
-    EMPTY_RESULT = "empty_result"
-    UNKNOWN = "unknown"
+    ``family`` is the group a kind belongs to. ``repeatable`` says whether the same call with the same arguments can
+    succeed later, ``arguments_at_fault`` whether other arguments are a sensible answer to this error.
+    """
 
-    @property
-    def family(self) -> Family:
-        """The group this kind belongs to."""
-        return _FAMILY[self]
+    family: Family
+    repeatable: bool
+    arguments_at_fault: bool
 
-    @property
-    def repeatable(self) -> bool:
-        """Whether the same call with the same arguments can succeed later."""
-        return self.family in (Family.TRANSIENT, Family.UNKNOWN)
+    def __new__(cls, value: str, family: Family = Family.UNKNOWN) -> Self:
+        """Make a member: plain attributes, since every failing call reads them a dozen times."""
+        kind = str.__new__(cls, value)
+        kind._value_ = value
+        kind.family = family
+        kind.repeatable = family in (Family.TRANSIENT, Family.UNKNOWN)
+        kind.arguments_at_fault = family in (Family.CALLER, Family.UNKNOWN) or value == "empty_result"
+        return kind
 
-    @property
-    def arguments_at_fault(self) -> bool:
-        """Whether other arguments are a sensible answer to this error."""
-        return self.family in (Family.CALLER, Family.UNKNOWN) or self is ErrorKind.EMPTY_RESULT
-
-
-_FAMILY: Mapping[ErrorKind, Family] = MappingProxyType(
-    {
-        ErrorKind.TIMEOUT: Family.TRANSIENT,
-        ErrorKind.RATE_LIMIT: Family.TRANSIENT,
-        ErrorKind.SERVER_ERROR: Family.TRANSIENT,
-        ErrorKind.UNAVAILABLE: Family.TRANSIENT,
-        ErrorKind.MALFORMED: Family.TRANSIENT,
-        ErrorKind.AUTH_ERROR: Family.PERSISTENT,
-        ErrorKind.SCHEMA_DRIFT: Family.PERSISTENT,
-        ErrorKind.QUOTA_EXHAUSTED: Family.PERSISTENT,
-        ErrorKind.UNKNOWN_TOOL: Family.PERSISTENT,
-        ErrorKind.INVALID_ARGUMENTS: Family.CALLER,
-        ErrorKind.NOT_FOUND: Family.CALLER,
-        ErrorKind.PRECONDITION_FAILED: Family.CALLER,
-        ErrorKind.PARTIAL_DATA: Family.SILENT,
-        ErrorKind.STALE_DATA: Family.SILENT,
-        ErrorKind.FACTUAL_ERROR: Family.SILENT,
-        ErrorKind.EMPTY_RESULT: Family.SILENT,
-        ErrorKind.UNKNOWN: Family.UNKNOWN,
-    }
-)
+    TIMEOUT = "timeout", Family.TRANSIENT
+    RATE_LIMIT = "rate_limit", Family.TRANSIENT
+    SERVER_ERROR = "server_error", Family.TRANSIENT
+    UNAVAILABLE = "unavailable", Family.TRANSIENT
+    MALFORMED = "malformed", Family.TRANSIENT
+    AUTH_ERROR = "auth_error", Family.PERSISTENT
+    SCHEMA_DRIFT = "schema_drift", Family.PERSISTENT
+    QUOTA_EXHAUSTED = "quota_exhausted", Family.PERSISTENT
+    UNKNOWN_TOOL = "unknown_tool", Family.PERSISTENT
+    INVALID_ARGUMENTS = "invalid_arguments", Family.CALLER
+    NOT_FOUND = "not_found", Family.CALLER
+    PRECONDITION_FAILED = "precondition_failed", Family.CALLER
+    PARTIAL_DATA = "partial_data", Family.SILENT
+    STALE_DATA = "stale_data", Family.SILENT
+    FACTUAL_ERROR = "factual_error", Family.SILENT
+    EMPTY_RESULT = "empty_result", Family.SILENT
+    UNKNOWN = "unknown", Family.UNKNOWN
 
 
 class Action(ChoiceEnum):
@@ -121,27 +100,27 @@ class Action(ChoiceEnum):
 
 
 class Mode(ChoiceEnum):
-    """How far btm may go: each mode includes what the ones before it do."""
+    """How far btm may go: each mode includes what the ones before it do.
 
-    OBSERVE = "observe"  # learn only
-    ADVISE = "advise"  # learn, and hand the agent a recovery context
-    GUARD = "guard"  # also refuse calls that an enforced policy forbids
-    ACT = "act"  # also retry, repair, verify and switch before the model ever sees the error
+    ``advises`` says whether a recovery context is handed to the agent, ``guards`` whether forbidden calls are refused,
+    ``acts`` whether btm carries out recovery steps itself.
+    """
 
-    @property
-    def advises(self) -> bool:
-        """Whether a recovery context is handed to the agent."""
-        return self is not Mode.OBSERVE
+    advises: bool
+    guards: bool
+    acts: bool
 
-    @property
-    def guards(self) -> bool:
-        """Whether forbidden calls are refused."""
-        return self in (Mode.GUARD, Mode.ACT)
+    def __new__(cls, value: str, reach: int = 0) -> Self:
+        """Make a member that reaches so far."""
+        mode = str.__new__(cls, value)
+        mode._value_ = value
+        mode.advises, mode.guards, mode.acts = reach >= 1, reach >= 2, reach >= 3
+        return mode
 
-    @property
-    def acts(self) -> bool:
-        """Whether btm carries out recovery steps itself."""
-        return self is Mode.ACT
+    OBSERVE = "observe", 0  # learn only
+    ADVISE = "advise", 1  # learn, and hand the agent a recovery context
+    GUARD = "guard", 2  # also refuse calls that an enforced policy forbids
+    ACT = "act", 3  # also retry, repair, verify and switch before the model ever sees the error
 
 
 class BeliefModel(ChoiceEnum):

@@ -13,8 +13,7 @@ import pytest
 from core_kit import NO_MAP, memory_of
 
 from btm.model import Effect, ErrorKind, ToolCall
-from btm.support.foreign import UnanswerableError, ask
-from btm.support.untrusted import bounded_json, canonical, fingerprint, text_of
+from btm.support.untrusted import UnanswerableError, ask, bounded_json, canonical, fingerprint, text_of
 
 
 class Endless(Mapping[str, Any]):

@@ -11,10 +11,10 @@ from typing import Any
 
 from btm.model import Action, ChoiceEnum
 from btm.planning.context import DEFAULT_BUDGET, estimate_tokens, quoted, within
-from btm.planning.instructions import ARGUMENTS_LIMIT, call_text, in_a_word, instruction
+from btm.planning.instructions import call_text, in_a_word, instruction
 from btm.planning.plan import RecoveryContext
 from btm.runtime.drivers import Handled
-from btm.support.untrusted import cut, harmless, tool_name
+from btm.support.untrusted import ARGUMENTS_LIMIT, cut, harmless, tool_name
 
 MAX_CONTEXTS = 4
 """Recovery contexts in one note, at most: of more parallel failures the first are told."""

@@ -36,9 +36,9 @@ from btm.classify.shape import ShapeProfile
 from btm.classify.taming import plain_of, tamed
 from btm.model import SUCCESS, Effect, ErrorKind, Family, Outcome, ToolCall
 from btm.support import untrusted
-from btm.support.foreign import ask
 from btm.support.process_state import kept
 from btm.support.readable import readable
+from btm.support.untrusted import ask
 
 UserRule = ErrorRule | Callable[[ToolCall, Any, BaseException | None], Outcome | ErrorKind | None]
 FINE = replace(SUCCESS, confidence=0.97)

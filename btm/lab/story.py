@@ -6,9 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from btm.model import Action
-from btm.planning.instructions import arguments_text
 from btm.runtime.drivers import Handled, Move
-from btm.support.untrusted import cut
+from btm.support.untrusted import arguments_text, cut
 
 _WIDTH = 120
 """Characters of arguments that are shown of a call."""

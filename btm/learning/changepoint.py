@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import betaln
 
-from btm.learning.levels import Counts
+from btm.learning.evidence import Counts
 
 HAZARD = 0.01
 """Chance, from one attempt to the next, that a recovery's chance changes. As in circuit breakers."""

@@ -12,10 +12,61 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
-from btm.learning.levels import NOTHING, Counts, Level, pools_of
 from btm.model import Action, ErrorKind, EvidenceKey
+
+Level = tuple[str, ...]
+"""A pooling level's name: ``("family", "transient", "retry", "1")`` and so on, general to special."""
+
+
+class Counts(NamedTuple):
+    """Summed weights of successes and failures."""
+
+    successes: float
+    failures: float
+
+    @property
+    def total(self) -> float:
+        """All weight together."""
+        return self.successes + self.failures
+
+    def times(self, factor: float) -> Counts:
+        """Return both sums multiplied."""
+        return Counts(self.successes * factor, self.failures * factor)
+
+
+NOTHING = Counts(0.0, 0.0)
+
+
+@lru_cache(maxsize=4_096)
+def levels(key: EvidenceKey) -> tuple[Level, ...]:
+    """Return the levels that a key is pooled over, most general first, the key itself last.
+
+    A retry or a revise is pooled over the error's family, then its kind: what heals a timeout here heals one
+    there. An action on another tool (switch, repair, verify) is pooled over all such actions, then over that target:
+    whether a substitute answers depends on the substitute, hardly on how the first tool failed. The level before the
+    key holds what this tool did after other errors: some tools are bad after anything.
+    """
+    ordinal = str(key.ordinal)
+    here: Level = ("tool", key.tool, key.action, key.target, ordinal)
+    own: Level = ("key", key.tool, key.kind, key.action, key.target, ordinal)
+    return (*pools_of(key), here, own)
+
+
+def pools_of(key: EvidenceKey) -> tuple[Level, Level]:
+    """Return the two levels that a key shares with other tools' keys, the first of :func:`levels`."""
+    return _pools(None if key.target else key.kind, key.action, key.target, key.ordinal)
+
+
+@lru_cache(maxsize=4_096)
+def _pools(kind: ErrorKind | None, action: Action, target: str, ordinal: int) -> tuple[Level, Level]:
+    number = str(ordinal)
+    if kind is None:
+        return ("action", action, number), ("target", action, target, number)
+    return ("family", kind.family, action, number), ("kind", kind, action, number)
+
 
 Strengths = tuple[float, float, float]
 

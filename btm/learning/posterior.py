@@ -3,9 +3,9 @@
 Evidence is a plain sum of weights per key, so that any number of processes can add to it and two databases merge
 by addition. Three ideas turn sums into a belief:
 
-* **Pooling.** A key's prior is what its like did (:mod:`btm.learning.levels` says who those are), computed *without* the
-  key's own evidence, so that nothing is counted twice. With much evidence of its own a key stands alone; with none it
-  believes its pool. How sure a pool is of its own mean is passed on: little evidence leaves wide intervals below it.
+* **Pooling.** A key's prior is what its like did (:func:`~btm.learning.evidence.levels` says who those are), computed
+  *without* the key's own evidence, so that nothing is counted twice. With much evidence of its own a key stands alone;
+  with none it believes its pool. How sure a pool is of its mean is passed on: little evidence leaves wide intervals below.
 * **Forward decay** (Cormode et al., "Forward Decay", ICDE 2009). An observation at time t adds
   w = 2^((t - L)/h) with a landmark L and half-life h; reading at ``now`` multiplies by 2^(-(now - L)/h).
 * **Ordinals.** A retry's chance falls with each try, so the try's ordinal is part of the key.
@@ -14,16 +14,15 @@ by addition. Three ideas turn sums into a belief:
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import betaincinv
 
-from btm.learning.evidence import Around, Evidence
-from btm.learning.levels import NOTHING, Counts, Level, Priors, levels, start_mean
-from btm.model import EvidenceKey
+from btm.learning.evidence import NOTHING, Around, Counts, Evidence, Level, levels
+from btm.model import MAX_ORDINAL, Action, EvidenceKey, Family
 
 __all__ = [
     "NOTHING",
@@ -114,6 +113,55 @@ class Decay:
         return (now - self.landmark) / self.half_life_s > 200
 
 
+# What the shipped beliefs start from, by family and action, for the first, second and later tries. They are weak
+# (see Priors.strengths) and give way to a handful of observations. The shape follows the design's table of what
+# usually helps; that an unchanged call after a caller's error does not work is measured: `btm fit` of the InterCode
+# SQL logs counts 0 of 1,530 (what a pool says is never surer than 0.03, see posterior.py).
+_START: Mapping[tuple[Family | None, Action], tuple[float, float, float]] = {
+    (Family.TRANSIENT, Action.RETRY): (0.65, 0.5, 0.3),
+    (Family.PERSISTENT, Action.RETRY): (0.05, 0.03, 0.03),
+    (Family.CALLER, Action.RETRY): (0.03, 0.03, 0.03),
+    (Family.SILENT, Action.RETRY): (0.1, 0.05, 0.05),
+    (Family.UNKNOWN, Action.RETRY): (0.4, 0.2, 0.1),
+    (Family.CALLER, Action.REVISE): (0.6, 0.45, 0.3),
+    (None, Action.REVISE): (0.35, 0.25, 0.15),
+    (None, Action.REPAIR): (0.6, 0.3, 0.1),
+    (None, Action.SWITCH): (0.75, 0.55, 0.35),
+    (None, Action.VERIFY): (0.9, 0.7, 0.5),
+    (None, Action.ESCALATE): (0.95, 0.9, 0.9),
+    (None, Action.ABANDON): (0.5, 0.5, 0.5),
+}
+
+
+def start_mean(family: Family, action: Action, ordinal: int) -> float:
+    """Return the shipped starting chance of an action after an error of this family."""
+    means = _START.get((family, action)) or _START[(None, action)]
+    return means[min(ordinal, MAX_ORDINAL) - 1]
+
+
+ACROSS = 12.0
+"""See :class:`Priors`. Chosen on simulated tools, alike and different, none of which a claim is made on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Priors:
+    """How strongly each level believes its parent, and what the top level starts from.
+
+    ``strengths`` are pseudo-counts s for (top, middle, key), ``across`` those that a tool's record after other errors has
+    to outweigh. ``means`` overrides the shipped starting chance of a
+    top level; offline fitting estimates both (see :mod:`btm.learning.priors`).
+    """
+
+    strengths: tuple[float, float, float] = (14.0, 9.0, 5.0)
+    means: Mapping[Level, float] = field(default_factory=dict)
+    across: float = ACROSS
+
+    def top_mean(self, key: EvidenceKey) -> float:
+        """The mean that the top level of ``key`` starts from."""
+        fitted = self.means.get(levels(key)[0]) if self.means else None
+        return start_mean(key.kind.family, key.action, key.ordinal) if fitted is None else fitted
+
+
 class Share(NamedTuple):
     """What one level contributes to a belief: its own counts and the mean it hands to the next level."""
 
@@ -126,39 +174,13 @@ class Share(NamedTuple):
 
 def shares(evidence: Evidence, key: EvidenceKey, priors: Priors, scale: float = 1.0) -> tuple[Share, ...]:
     """Return level by level how the belief about ``key`` comes about, most general level first."""
-    chain = _BeliefSteps.of(evidence, key, priors, scale)
-    around, third, across = chain.around, chain.third.mean, chain.across
+    chain = _chain(evidence, key, priors, scale)
+    around, across = chain.around, chain.across
     counts = (around.top, around.middle, chain.beside, around.own)
-    told = (priors.top_mean(key), chain.first.mean, third, across)
+    told = (priors.top_mean(key), chain.first, chain.third, across)
     strengths = (priors.strengths[0], chain.second_size, priors.across, chain.strength)
-    means = (chain.first.mean, third, across, _mean(chain.strength, across, around.own))
+    means = (chain.first, chain.third, across, _mean(chain.strength, across, around.own))
     return tuple(map(Share, levels(key), counts, told, strengths, means))
-
-
-class _BeliefSteps(NamedTuple):
-    """How a belief comes about: what each level believes once it has heard the one above it and its own counts."""
-
-    around: Around
-    first: _Belief
-    second_size: float
-    third: _Belief
-    beside: Counts
-    across: float
-    strength: float
-
-    @classmethod
-    def of(cls, evidence: Evidence, key: EvidenceKey, priors: Priors, scale: float) -> _BeliefSteps:
-        around = evidence.around(key, priors.strengths, scale)
-        first = _Belief.of(priors.top_mean(key), priors.strengths[0]).after(around.top)
-        second = first.passed_on(priors.strengths[1])
-        third = second.after(around.middle)
-        beside, across = NOTHING, third.mean
-        if around.beside:
-            beside = _beside(around, second.size, first.mean, third.mean)
-            across = _within(_mean(priors.across, across, beside))
-        return cls(
-            around, first, second.size, third, beside, across, third.passed_on(priors.strengths[2]).size
-        )
 
 
 def weights(found: Sequence[Share]) -> tuple[float, ...]:
@@ -169,30 +191,6 @@ def weights(found: Sequence[Share]) -> tuple[float, ...]:
         backwards.append(left * own)
         left *= 1.0 - own
     return (left, *reversed(backwards))
-
-
-class _Belief(NamedTuple):
-    """A pool's chance as a Beta distribution: its mean, and its size in pseudo-counts."""
-
-    mean: float
-    size: float
-
-    @classmethod
-    def of(cls, mean: float, size: float) -> _Belief:
-        return cls(_within(mean), size)
-
-    def after(self, counts: Counts) -> _Belief:
-        return _Belief.of(_mean(self.size, self.mean, counts), self.size + counts.total)
-
-    def passed_on(self, strength: float) -> _Belief:
-        """Return what a level below believes before its own evidence: spread about a mean that is itself unsure.
-
-        Its variance is (m(1-m) - v)/(s + 1) + v, where v is that of this pool's mean; the Beta of that mean and variance.
-        """
-        most = self.mean * (1.0 - self.mean)
-        unsure = most / (self.size + 1.0)
-        spread = (most - unsure) / (strength + 1.0) + unsure
-        return _Belief(self.mean, max(most / spread - 1.0, _SMALLEST))
 
 
 _LEAST = 0.03
@@ -208,7 +206,7 @@ def _within(mean: float) -> float:
 
 
 def _mean(strength: float, mean: float, counts: Counts) -> float:
-    return (strength * mean + counts.successes) / (strength + counts.total)
+    return (strength * mean + counts.successes) / (strength + (counts.successes + counts.failures))
 
 
 def _beside(around: Around, size: float, above: float, mean: float) -> Counts:
@@ -225,15 +223,54 @@ def _beside(around: Around, size: float, above: float, mean: float) -> Counts:
     return Counts(worked, failed)
 
 
+class _Chain(NamedTuple):
+    """How a belief comes about: the mean of each level once it has heard the one above it and its own counts."""
+
+    around: Around
+    first: float
+    second_size: float
+    third: float
+    beside: Counts
+    across: float
+    strength: float
+
+
+def _chain(evidence: Evidence, key: EvidenceKey, priors: Priors, scale: float) -> _Chain:
+    """Go down the levels. A pool's chance is a Beta distribution: its mean, and its size in pseudo-counts."""
+    around = evidence.around(key, priors.strengths, scale)
+    top_size, middle_size, own_size = priors.strengths
+    first, size = _after(_within(priors.top_mean(key)), top_size, around.top)
+    second_size = _passed_on(first, size, middle_size)
+    third, size = _after(first, second_size, around.middle)
+    beside, across = NOTHING, third
+    if around.beside:
+        beside = _beside(around, second_size, first, third)
+        across = _within(_mean(priors.across, across, beside))
+    return _Chain(around, first, second_size, third, beside, across, _passed_on(third, size, own_size))
+
+
+def _after(mean: float, size: float, counts: Counts) -> tuple[float, float]:
+    """Return a pool's mean and size once it has heard these counts."""
+    return _within(_mean(size, mean, counts)), size + (counts.successes + counts.failures)
+
+
+def _passed_on(mean: float, size: float, strength: float) -> float:
+    """Return the size of what a level below believes before its own evidence: spread about a mean that is itself unsure.
+
+    Its variance is (m(1-m) - v)/(s + 1) + v, where v is that of this pool's mean; the Beta of that mean and variance.
+    """
+    most = mean * (1.0 - mean)
+    unsure = most / (size + 1.0)
+    spread = (most - unsure) / (strength + 1.0) + unsure
+    return max(most / spread - 1.0, _SMALLEST)
+
+
 def pooled(evidence: Evidence, key: EvidenceKey, priors: Priors, scale: float = 1.0) -> BetaPosterior:
     """Return the belief about ``key``; ``scale`` is the decay factor at the time of reading."""
-    chain = _BeliefSteps.of(evidence, key, priors, scale)
-    own, mean, strength = chain.around.own, chain.across, chain.strength
+    chain = _chain(evidence, key, priors, scale)
+    (successes, failures), mean, strength = chain.around.own, chain.across, chain.strength
     return BetaPosterior(
-        strength * mean + own.successes,
-        strength * (1.0 - mean) + own.failures,
-        own.total,
-        own.successes,
+        strength * mean + successes, strength * (1.0 - mean) + failures, successes + failures, successes
     )
 
 

@@ -16,9 +16,9 @@ import orjson
 
 from btm.fallback import Step
 from btm.model import Action, Attempt, ChoiceEnum, ErrorKind
-from btm.planning.instructions import ARGUMENTS_LIMIT, instruction
+from btm.planning.instructions import instruction
 from btm.planning.plan import Level, RecoveryContext, RecoveryPlan, Verdict
-from btm.support.untrusted import harmless, redact, tool_name
+from btm.support.untrusted import ARGUMENTS_LIMIT, harmless, redact, tool_name
 
 DEFAULT_BUDGET = 300
 """Tokens that a context may take."""

@@ -13,12 +13,10 @@ _LIKELY = 0.5
 def third_source(incident: Incident, arbiter: str, worth: Sequence[Step]) -> list[Step]:
     """Return the step that could settle a contradiction of the incident's call, where there is one; else all of them.
 
-    ``arbiter`` is the tool that the map names to confirm answers of the one that said otherwise; "": there is none. Asking
+    ``arbiter`` is the tool that the map names to confirm answers of the one that said otherwise. Asking
     that one again would tell nothing new, and a part of an answer is none. An arbiter that is like to answer goes first,
     whatever it costs.
     """
-    if not arbiter:
-        return [*worth]
     thirds = [
         step
         for step in worth

@@ -6,21 +6,15 @@ Arguments and tool names are data: cut, on one line, with ``<`` and ``>`` escape
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
-
-import orjson
 
 from btm.fallback import Step
 from btm.learning.judging import IN_A_ROW, NOT_YET
 from btm.model import Action, ErrorKind, ToolCall
 from btm.planning.plan import UNCHECKED, Level, RecoveryPlan
-from btm.support import huge_texts
-from btm.support.untrusted import bounded_json, cut, harmless, text_of, tool_name
+from btm.support.untrusted import ARGUMENTS_LIMIT, arguments_text, harmless, text_of, tool_name
 
-ARGUMENTS_LIMIT = 600
-"""Characters that the arguments of a call take in a context, at most."""
 _SHORT_VALUE = 40  # characters
 _IN_A_WORD = {
     Action.RETRY: "retry",
@@ -35,7 +29,6 @@ _IN_A_WORD = {
 def instruction(step: Step, plan: RecoveryPlan, arguments_limit: int = ARGUMENTS_LIMIT) -> str:
     """Return a step as an instruction: ``retry get_order {"order_id": "O1"}``."""
     name = tool_name(step.tool)
-    failed = tool_name(plan.call.tool if step.above is None else step.above.tool)
     arguments = _given(step, plan, arguments_limit)
     fill = f", and fill in {', '.join(tool_name(m) for m in step.missing)}" if step.missing else ""
     match step.action:
@@ -46,7 +39,7 @@ def instruction(step: Step, plan: RecoveryPlan, arguments_limit: int = ARGUMENTS
         case Action.REVISE:
             return _another_call(name, plan)
         case Action.REPAIR:
-            return f"repair with {name}{arguments}{fill}, then retry {failed}"
+            return f"repair with {name}{arguments}{fill}, then retry {_failed(step, plan)}"
         case Action.SWITCH:
             if step.arguments is None:
                 return f"switch to {name}, with arguments of your own"
@@ -55,12 +48,18 @@ def instruction(step: Step, plan: RecoveryPlan, arguments_limit: int = ARGUMENTS
             lacks = f"; it lacks {harmless(', '.join(step.lacks))}" if step.lacks else ""
             return f"switch to {name}{arguments}{fill}{lacks}"
         case Action.VERIFY:
+            failed = _failed(step, plan)
             about = f"what {failed} gave" if _of_read(step, plan) else f"whether {failed} went through"
             return f"verify with {name}{arguments}{fill} {about}"
         case Action.ESCALATE:
             return f"escalate with {name}: nothing else is left to try"
         case Action.ABANDON:
-            return _the_end(failed, plan)
+            return _the_end(_failed(step, plan), plan)
+
+
+def _failed(step: Step, plan: RecoveryPlan) -> str:
+    """Return the name of the tool that a step makes good for."""
+    return tool_name(plan.call.tool if step.above is None else step.above.tool)
 
 
 def in_a_word(plan: RecoveryPlan) -> str:
@@ -75,21 +74,6 @@ def in_a_word(plan: RecoveryPlan) -> str:
 def call_text(call: ToolCall) -> str:
     """Return a call as it stands in our lines: its tool and its arguments."""
     return f"{tool_name(call.tool)} {arguments_text(call.arguments)}"
-
-
-def arguments_text(arguments: Mapping[str, Any]) -> str:
-    """Return arguments as JSON on one line, with ``<`` and ``>`` escaped; huge ones are cut and marked so."""
-    if huge_texts.has_any(arguments):
-        return harmless(cut(bounded_json(arguments, ARGUMENTS_LIMIT + 1), ARGUMENTS_LIMIT))
-    try:
-        text = orjson.dumps(dict(arguments), default=_described, option=orjson.OPT_NON_STR_KEYS).decode()
-    except Exception:  # noqa: BLE001 - cycles, huge numbers, or a mapping that raises when it is read
-        text = bounded_json(arguments, ARGUMENTS_LIMIT)
-    return harmless(cut(text, ARGUMENTS_LIMIT))
-
-
-def _described(value: object) -> str:
-    return text_of(value, ARGUMENTS_LIMIT)
 
 
 def _given(step: Step, plan: RecoveryPlan, limit: int) -> str:

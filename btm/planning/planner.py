@@ -122,7 +122,9 @@ class Planner:
             for step in _possible(incident, options)
             if not _failed_above(step, above)
         ]
-        worth = third_source(incident, options.arbiter, [step for step in weighed if step.worth_trying])
+        worth = [step for step in weighed if step.worth_trying]
+        if options.arbiter:
+            worth = third_source(incident, options.arbiter, worth)
         left = list(self._left_above(incident, above, believe))
         verdicts = self.policies.judge(
             self._situation(incident, options, [*worth, *(step for step, _ in left)])
@@ -203,8 +205,9 @@ class Planner:
             below.add(other.tool)
 
     def _weigh(self, step: Step, incident: Incident, believe: Believe, options: Options) -> Step:
-        ordinal = incident.next_ordinal(step.action, step.target)
-        belief = believe(EvidenceKey(incident.tool, incident.kind, step.action, step.target, ordinal))
+        target, tool = step.target, incident.call.tool
+        ordinal = incident.next_ordinal(step.action, target)
+        belief = believe(EvidenceKey(tool, incident.kind, step.action, target, ordinal))
         skill = options.skill_for(step) if options.skills and ordinal == 1 else None
         if skill is not None:
             belief = skill.added_to(belief)
@@ -216,7 +219,7 @@ class Planner:
         cost = step.cost + wait_s * self.settings.cost_per_second
         chain = [(belief, chance, cost)]
         if step.action is Action.RETRY:
-            chain += self._later_repeats(step, incident, believe)
+            chain += self._later_repeats(step, incident, ordinal, believe)
         score = best_beginning((likely, price) for _, likely, price in chain) * step.coverage
         worth_trying = score * self.settings.value_of_success > 1.0 or (
             # Thin evidence gets the benefit of the doubt: what is never tried would never be learned about.
@@ -237,12 +240,11 @@ class Planner:
         )
 
     def _later_repeats(
-        self, step: Step, incident: Incident, believe: Believe
+        self, step: Step, incident: Incident, ordinal: int, believe: Believe
     ) -> Iterator[tuple[BetaPosterior, float, float]]:
         """Give the repeats that could follow the next one: what is believed of each, its chance, and its cost."""
-        for number in range(incident.tried(Action.RETRY) + 2, MAX_TRIES + 1):
-            ordinal = min(number, MAX_ORDINAL)
-            belief = believe(EvidenceKey(incident.tool, incident.kind, Action.RETRY, "", ordinal))
+        for number in range(ordinal + 1, MAX_ORDINAL + 1):
+            belief = believe(EvidenceKey(incident.call.tool, incident.kind, Action.RETRY, "", number))
             yield (
                 belief,
                 belief.mean,
@@ -284,7 +286,7 @@ def best_beginning(tries: Iterable[tuple[float, float]]) -> float:
 
 def _told_skill(allowed: Sequence[Step], incident: Incident, options: Options) -> str:
     """Return the line of the card that speaks for the plan's first step, until that was tried; "" where none does."""
-    first = allowed[0] if allowed else None
+    first = allowed[0] if allowed and options.skills else None
     if first is None or first.above is not None or incident.tried(first.action, first.target):
         return ""
     skill = options.skill_for(first)
@@ -339,7 +341,7 @@ def _failed_above(step: Step, above: Sequence[Above]) -> bool:
 
 def _again(incident: Incident, step: Step) -> bool:
     """Whether another try of a tool on this incident makes sense, as far as its own failures tell."""
-    last = incident.last(step.action, step.target)
+    last = incident.last(step.action, step.target) if incident.attempts else None
     if last is None:
         return True
     if last.success and incident.outcome.rule == NOT_YET:  # what is under way shows in time

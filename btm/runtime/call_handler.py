@@ -202,7 +202,7 @@ class Recovery:
     def plan_for(self, incident: Incident) -> RecoveryPlan:
         """Return the plan for an incident as things stand."""
         above = [(other, self._options(other)) for other in self._above(incident)]
-        return self.planner.plan(incident, self._options(incident), self.ledger.belief, above)
+        return self.planner.plan(incident, self._options(incident), self.ledger.believing(), above)
 
     def _options(self, incident: Incident) -> Options:
         mapped = self.fallback_map.substitutes(incident.tool)

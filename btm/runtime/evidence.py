@@ -56,6 +56,7 @@ class Credit:
         self._changed: dict[
             EvidenceKey, float
         ] = {}  # since when keys count of which older attempts were let go
+        self._read = self._decay, self._latest_at, self._decay.scale(self._latest_at)
         self._believe = believe
         self._said = False
         self._attempts = 0  # that were learned here
@@ -216,7 +217,10 @@ class Credit:
     def _scale(self, now: float) -> float:
         """Return what evidence is read with: nothing may count more than once."""
         self._set_back(now)
-        return self._decay.scale(max(now, self._latest_at))
+        at = max(now, self._latest_at)
+        if self._read[:2] != (self._decay, at):  # a plan reads all its keys as of one time
+            self._read = self._decay, at, self._decay.scale(at)
+        return self._read[2]
 
     def _set_back(self, now: float) -> None:
         """Count attempts that lie ahead of the clock as made now, where it was set back."""

@@ -215,10 +215,15 @@ class Ledger:
 
     # -- numbers ----------------------------------------------------------------------------------------------------
 
-    def belief(self, key: EvidenceKey) -> BetaPosterior:
-        """Return the belief about one key as of now."""
-        with self.conversations.lock:
-            return self._credit.belief(key, self._clock())
+    def believing(self) -> Callable[[EvidenceKey], BetaPosterior]:
+        """Return what is believed about keys as of now: all that one plan asks for is read as of one time."""
+        now = self._clock()
+
+        def belief(key: EvidenceKey) -> BetaPosterior:
+            with self.conversations.lock:
+                return self._credit.belief(key, now)
+
+        return belief
 
     def shares(self, key: EvidenceKey) -> tuple[Share, ...]:
         """Return level by level how the belief about one key comes about."""

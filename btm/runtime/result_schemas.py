@@ -7,7 +7,7 @@ from typing import Any
 
 from btm.classify import ShapeProfile
 from btm.store import ShapeRow
-from btm.support.foreign import ask
+from btm.support.untrusted import ask
 
 LEARNED_FROM = 200
 """Answers of a tool that its shape is learned from; later ones are only judged by it."""

@@ -10,18 +10,28 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Iterator, Mapping
-from typing import cast
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from typing import Any, ParamSpec, TypeVar, cast
 
 import orjson
 
-from btm.support import argument_identity, huge_texts
-from btm.support.foreign import ask
+from btm.support import argument_identity
 from btm.support.redaction import without_secrets
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 DETAIL_LIMIT = 300
 """Characters of an error's text that are kept, at most."""
 
+HUGE = 1_000_000
+"""Characters from which a text is huge."""
+
+ARGUMENTS_LIMIT = 600
+"""Characters that the arguments of a call take in a context, at most."""
+
+_LOOKED_AT, _MEMBERS = 200, 50
 _MARGIN = 400
 _TOOL_NAME_LIMIT = 80
 _MAX_DEPTH = 12
@@ -36,6 +46,28 @@ _UNSEEN = re.compile(
 )
 
 
+class UnanswerableError(Exception):
+    """An object raised what ends a program (KeyboardInterrupt, SystemExit) when it was asked about itself."""
+
+
+def ask(question: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Return what a function finds that asks objects of somebody else's, and changes nothing: it may be asked twice.
+
+    Raises UnanswerableError in place of what is no Exception and was the objects' own doing. A person's Ctrl-C, which
+    comes while they are asked and not again, is raised as it is.
+    """
+    try:
+        return question(*args, **kwargs)
+    except Exception:
+        raise
+    except BaseException as raised:
+        try:
+            question(*args, **kwargs)
+        except type(raised) as again:
+            raise UnanswerableError(type(again).__name__) from None
+        raise
+
+
 def text_of(value: object, limit: int = DETAIL_LIMIT) -> str:
     """Return at most ``limit`` characters of ``value`` as text; never raises, never renders a huge object whole."""
     if isinstance(value, Mapping | list | tuple | set | frozenset):
@@ -43,7 +75,7 @@ def text_of(value: object, limit: int = DETAIL_LIMIT) -> str:
     try:
         if isinstance(value, bytes | bytearray | memoryview):
             return bytes(value[:limit]).decode("utf-8", "replace")
-        return ask(str, value)[:limit]
+        return (value if type(value) is str else ask(str, value))[:limit]
     except Exception:  # noqa: BLE001 - a tool's object may raise anything from __str__; its type is what we know
         return f"<{type(value).__name__} without text>"
 
@@ -151,14 +183,67 @@ def _json_text(text: str) -> str:
     return orjson.dumps(_utf8(text)).decode()
 
 
+def arguments_text(arguments: Mapping[str, Any]) -> str:
+    """Return arguments as JSON on one line, with ``<`` and ``>`` escaped; huge ones are cut and marked so."""
+    if holds_huge_text(arguments):
+        return harmless(cut(bounded_json(arguments, ARGUMENTS_LIMIT + 1), ARGUMENTS_LIMIT))
+    try:
+        text = orjson.dumps(dict(arguments), default=_shortly, option=orjson.OPT_NON_STR_KEYS).decode()
+    except Exception:  # noqa: BLE001 - cycles, huge numbers, or a mapping that raises when it is read
+        text = bounded_json(arguments, ARGUMENTS_LIMIT)
+    return harmless(cut(text, ARGUMENTS_LIMIT))
+
+
+def _shortly(value: object) -> str:
+    return text_of(value, ARGUMENTS_LIMIT)
+
+
+def holds_huge_text(value: object) -> bool:
+    """Whether a value is, or holds near its top, a huge text: the content of a file, a picture as base64.
+
+    A JSON writer reserves several times the size of a text, so huge ones are cut, or go by a name.
+    """
+    queue: list[object] = [value]
+    for node in queue:  # it grows while it is gone through
+        kind = type(node)
+        if kind is str:
+            if len(node) > HUGE:  # type: ignore[arg-type]
+                return True
+        elif len(queue) < _LOOKED_AT:
+            if kind is dict:
+                queue += islice(node.values(), _MEMBERS)  # type: ignore[attr-defined]
+            elif kind is list:
+                queue += node[:_MEMBERS]  # type: ignore[index]
+    return False
+
+
+def _huge_named(value: Any, depth: int = 3) -> Any:
+    """Return a value with its huge texts near the top replaced by their hashes."""
+    kind = type(value)
+    if kind is str and len(value) > HUGE:
+        return {"huge text": len(value), "blake2b": _digest(value)}
+    if depth and kind is dict:
+        return {key: _huge_named(member, depth - 1) for key, member in value.items()}
+    if depth and kind is list:
+        return [_huge_named(member, depth - 1) for member in value]
+    return value
+
+
+def _digest(text: str) -> str:
+    found = hashlib.blake2b(digest_size=16)
+    for start in range(0, len(text), HUGE):
+        found.update(text[start : start + HUGE].encode("utf-8", "surrogatepass"))
+    return found.hexdigest()
+
+
 def canonical(arguments: object) -> bytes:
     """Return JSON that is equal for equal arguments, whatever the order of their keys, and differs for others.
 
     JSON values take the fast path; anything else (arrays, sets, models, cycles, huge numbers) is described, within the
     bounds that :mod:`btm.support.argument_identity` states.
     """
-    if huge_texts.has_any(arguments):
-        arguments = huge_texts.named(arguments)
+    if holds_huge_text(arguments):
+        arguments = _huge_named(arguments)
     try:
         return orjson.dumps(arguments, option=_ORJSON)
     except (TypeError, ValueError, RecursionError):

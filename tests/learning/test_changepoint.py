@@ -10,7 +10,7 @@ from statistics import fmean
 import pytest
 
 from btm.learning.changepoint import WeighedAttempt, may_show_change, since_change
-from btm.learning.levels import Counts
+from btm.learning.evidence import Counts
 from btm.learning.posterior import Decay, Priors, pooled
 from btm.model import Action, Attempt, ErrorKind, EvidenceKey
 from btm.runtime.evidence import Credit

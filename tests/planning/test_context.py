@@ -20,11 +20,12 @@ from btm.learning.judging import IN_A_ROW
 from btm.learning.posterior import BetaPosterior
 from btm.model import Action, Attempt, Effect, ErrorKind, EvidenceKey, Family, Incident, Outcome, ToolCall
 from btm.planning.context import Detail, Format, estimate_tokens, quoted, render, within
-from btm.planning.instructions import arguments_text, call_text, instruction
+from btm.planning.instructions import call_text, instruction
 from btm.planning.options import options_for
 from btm.planning.plan import Level, RecoveryPlan, Verdict
 from btm.planning.planner import Planner
 from btm.planning.policy import Policies
+from btm.support.untrusted import arguments_text
 
 PLANNER = Planner(Policies.load())
 
