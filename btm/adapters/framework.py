@@ -184,8 +184,7 @@ class FrameworkCalls:
 
         ``description`` is what the model is told about the tool.
         """
-        if description:
-            self.memory.describe(tool, description)
+        self.memory.describe(tool, description)
         if isinstance(arguments, str | bytes):
             with suppress(orjson.JSONDecodeError):
                 arguments = orjson.loads(arguments or "{}")

@@ -182,8 +182,7 @@ class Template:
         try:
             if self._pieces:
                 return bounded.gather(
-                    piece if isinstance(piece, str) else bounded.finalize(piece.evaluate(names))
-                    for piece in self._pieces
+                    [p if isinstance(p, str) else bounded.finalize(p.evaluate(names)) for p in self._pieces]
                 )
             if self._compiled is None:
                 self._compiled = _ENVIRONMENT.from_string(self._tree)

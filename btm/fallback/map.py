@@ -14,8 +14,7 @@ from btm.authored.expressions import compile_expression
 from btm.classify.expectations import ErrorRule, Expectations
 from btm.errors import TemplateError, UndefinedResultError
 from btm.fallback.answers import Answer, problem_of
-from btm.fallback.compiled import PREVIOUS, Compiled, Edge, compile_tool
-from btm.fallback.filling import names_of
+from btm.fallback.compiled import PREVIOUS, Compiled, Edge, compile_tool, names_of
 from btm.fallback.loading import load_valid, read_map
 from btm.fallback.schema import MapFile, ToolEntry, ToolKind, ToolRole
 from btm.fallback.step import Step
@@ -48,6 +47,7 @@ class FallbackMap:
         self.tools: Mapping[str, ToolEntry] = MappingProxyType(model.tools)
         self._compiled: dict[str, Compiled] = {name: compile_tool(name, model) for name in model.tools}
         self._taught: Mapping[str, tuple[ErrorRule, ...]] = {}
+        self._effects = {name: entry.effective for name, entry in model.tools.items()}
         self._escalations = tuple(n for n, entry in model.tools.items() if entry.role is ToolRole.ESCALATION)
 
     @classmethod
@@ -89,8 +89,7 @@ class FallbackMap:
 
     def effect(self, tool: str) -> Effect | None:
         """What a call of this tool does, or None for a tool that the map does not know."""
-        entry = self.tools.get(tool)
-        return entry.effective if entry else None
+        return self._effects.get(tool)
 
     def role(self, tool: str) -> ToolRole | None:
         """The tool's role, if it has one."""
@@ -105,12 +104,14 @@ class FallbackMap:
     def idempotent(self, tool: str) -> bool:
         """Whether a repeated call of this tool does no more than one: a read, or a write with an idempotency key."""
         entry = self.tools.get(tool)
-        return bool(entry and (entry.idempotent or entry.idempotency_key or entry.effective is Effect.READ))
+        repeats = entry is not None and bool(entry.idempotent or entry.idempotency_key)
+        return repeats or self._effects.get(tool) is Effect.READ
 
-    def idempotency_key(self, tool: str) -> str:
-        """The argument of this tool that takes an idempotency key, "" for none."""
-        entry = self.tools.get(tool)
-        return (entry and entry.idempotency_key) or ""
+    @cached_property
+    def idempotency_keys(self) -> Mapping[str, str]:
+        """Of each tool that takes an idempotency key, the argument that it takes it in."""
+        entries = self.tools.items()
+        return MappingProxyType({n: entry.idempotency_key for n, entry in entries if entry.idempotency_key})
 
     def emptiness(self, tool: str) -> Emptiness | None:
         """What an empty answer of this tool is, as far as the map says."""
@@ -128,7 +129,7 @@ class FallbackMap:
         """Whether two calls of one write ask for the same thing, however they are spelled."""
         if call.tool != other.tool:
             return False
-        entry, key = self.tools.get(call.tool), self.idempotency_key(call.tool)
+        entry, key = self.tools.get(call.tool), self.idempotency_keys.get(call.tool)
         one, another = (
             {name: value for name, value in c.arguments.items() if name != key} for c in (call, other)
         )
@@ -150,6 +151,16 @@ class FallbackMap:
         """How long to wait for a call of this tool, in seconds."""
         entry = self.tools.get(tool)
         return entry.timeout if entry else None
+
+    @cached_property
+    def looked_after(self) -> frozenset[str]:
+        """The tools after whose every success the map wants a look."""
+        return frozenset(name for name, entry in self.tools.items() if entry.verify and entry.verify.always)
+
+    @cached_property
+    def has_cross_checks(self) -> bool:
+        """Whether the map names a second source for any tool."""
+        return any(entry.cross_check is not None for entry in self.tools.values())
 
     @cached_property
     def has_timeouts(self) -> bool:
@@ -231,9 +242,7 @@ class FallbackMap:
 
     def look_after(self, call: ToolCall, known: Mapping[str, Any]) -> Step | None:
         """Return the read that is made after every success of this call's tool, where the map asks for that."""
-        entry = self.tools.get(call.tool)
-        wanted = entry is not None and entry.verify is not None and entry.verify.always
-        return self.verifier(call, known) if wanted else None
+        return self.verifier(call, known) if call.tool in self.looked_after else None
 
     def can_tell(self, tool: str) -> bool:
         """Whether the map says how to see from the verifier's result that a call of this tool happened."""
@@ -388,8 +397,9 @@ def _read(expression: str, names: Mapping[str, Any]) -> Any:
 def _filled(
     edges: tuple[Edge, ...], call: ToolCall, kind: ErrorKind | None, known: Mapping[str, Any]
 ) -> tuple[Step, ...]:
-    names = names_of(call, known)
-    return tuple(edge.fill(names) for edge in edges if edge.applies(kind))
+    offered = [edge for edge in edges if edge.applies(kind)]
+    names = names_of(call, known) if offered else {}
+    return tuple(edge.fill(names) for edge in offered)
 
 
 def _step_results(edge: Edge, results: Sequence[Any]) -> dict[str, Any]:

@@ -76,7 +76,7 @@ def as_it_looks(
 ) -> Outcome:
     """Return what came of a call; ``opened`` are the incidents that were open when it began."""
     notes = tuple(opened)
-    if outcome.ok:
+    if outcome.kind is None:
         empties.filled(ticket.call.tool)
         return outcome
     if outcome.silent and any(_tells(note, ticket, result, relations) for note in notes):

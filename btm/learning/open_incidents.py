@@ -18,27 +18,8 @@ MOST_ENDED = 16
 _MOST_BESIDE = 64
 
 
-class UnderWay:
-    """The numbers of a conversation's calls that have begun and not ended. Those that never end are let go."""
-
-    def __init__(self) -> None:
-        self._numbers: set[int] = set()
-
-    def begin(self, number: int) -> int:
-        """Take in that a call begins; return beside how many others."""
-        if self._numbers:
-            self._numbers = {other for other in self._numbers if number - other <= _MOST_BESIDE}
-        beside = len(self._numbers)
-        self._numbers.add(number)
-        return beside
-
-    def end(self, number: int) -> None:
-        """Take in that a call has ended."""
-        self._numbers.discard(number)
-
-
 class OpenIncidents:
-    """Incidents by id, oldest first. Not thread-safe: its owner holds the lock."""
+    """Incidents by id, oldest first, and the calls that run beside each other. Not thread-safe: its owner holds the lock."""
 
     def __init__(self) -> None:
         self.by_id: dict[str, OpenIncident] = {}
@@ -46,6 +27,8 @@ class OpenIncidents:
         self.left_for_room = 0
         """Incidents that were abandoned because too many were open."""
         self._below: dict[str, list[str]] = {}  # the incidents of substitutes that failed in place of each
+        self._under_way: set[int] = set()  # the numbers of calls that have begun and not ended
+        self._overdue: list[Incident] = []  # abandoned when a call began, to be told when one ends
 
     @property
     def known(self) -> Mapping[str, OpenIncident]:
@@ -54,19 +37,51 @@ class OpenIncidents:
 
     def known_to(self, ticket: Ticket) -> dict[str, OpenIncident]:
         """Return those that were open when a call began, the newest last, unless they ended long ago."""
+        if not ticket.seen:
+            return {}
         known = self.known
         return {name: known[name] for name in ticket.seen if name in known}
 
-    def asked_in(self, turn: str, number: int) -> None:
-        """Note that a call begins in a turn: to what comes next, those that failed in it ended with it."""
+    def begin(self, number: int, at: float, turn: str) -> tuple[dict[str, Incident], int]:
+        """Take in that a call begins, in a turn; return how the open incidents stand, and beside how many others it runs.
+
+        Those whose time is over are abandoned. To what comes next, those that failed in the turn ended with it. The
+        incident of the call begun last stands at the end. Calls that never end are let go.
+        """
+        self._overdue += self._expire(number, at)
         for note in self.by_id.values() if turn else ():
             if note.turn == turn:
                 note.renew(number, note.until)
+        if self._under_way:
+            self._under_way = {other for other in self._under_way if number - other <= _MOST_BESIDE}
+        beside = len(self._under_way)
+        self._under_way.add(number)
+        return self.standing(), beside
+
+    def ended(self, number: int, at: float) -> list[Incident]:
+        """Take in that a call has ended; return the incidents whose time was over when the latest call began."""
+        self._under_way.discard(number)
+        return self.overdue(at) if self._overdue else []
+
+    def overdue(self, at: float | None = None) -> list[Incident]:
+        """Give up, once, the incidents whose time was over; they were closed ``at``."""
+        found, self._overdue = self._overdue, []
+        return found if at is None else [replace(incident, closed_at=at) for incident in found]
+
+    def __bool__(self) -> bool:
+        """Whether any is open, or its end still to be told."""
+        return bool(self.by_id or self._overdue)
+
+    def standing(self) -> dict[str, Incident]:
+        """Return the open incidents as they stand, that of the call begun last at the end."""
+        notes = self.by_id.values()
+        ordered = sorted(notes, key=lambda note: note.failed_by) if len(notes) > 1 else notes
+        return {note.incident.incident_id: note.incident for note in ordered}
 
     def of_call(self, fingerprint: str, tool: str) -> OpenIncident | None:
         """Return the newest incident that the same call (tool and arguments) belongs to."""
         for note in reversed(self.by_id.values()):
-            if note.incident.tool == tool and fingerprint in note.fingerprints:
+            if note.incident.call.tool == tool and fingerprint in note.fingerprints:
                 return note
         return None
 
@@ -98,7 +113,7 @@ class OpenIncidents:
             closed += self.close(self._oldest(), state, at)
         return closed
 
-    def expire(self, sequence: int, at: float) -> list[Incident]:
+    def _expire(self, sequence: int, at: float) -> list[Incident]:
         """Abandon the incidents whose time is over at a call, and the oldest ones where there is no room for more."""
         closed: list[Incident] = []
         for note in list(self.by_id.values()):

@@ -34,7 +34,7 @@ from btm.learning.done_writes import DoneWrites, undone_outcome
 from btm.learning.judging import NOT_YET, EmptyAnswers, as_an_answer, as_it_looks
 from btm.learning.learned import Ending, Learned, Undone, in_doubt, too_early
 from btm.learning.matching import Answer, Match, OpenIncident, Ticket, answered_by, as_it_stood, closest
-from btm.learning.open_incidents import OpenIncidents, UnderWay
+from btm.learning.open_incidents import OpenIncidents
 from btm.learning.relations import Relations
 from btm.model import (
     Action,
@@ -67,13 +67,11 @@ class ConversationTracker:
         self._empties = EmptyAnswers()
         self._done = DoneWrites(relations)
         self._sequence = 0
-        self._under_way = UnderWay()
-        self._overdue: list[Incident] = []  # abandoned when a call began, to be told when one ends
 
     @property
     def idle(self) -> bool:
         """Whether a read's success would teach nothing: no incident is open, no tool came back empty, no write is kept."""
-        return not (self._open or self._empties or self._done or self._overdue)
+        return not (self._incidents or self._empties or self._done)
 
     def keeps(self, call: ToolCall) -> bool:
         """Whether a call is a write that is remembered where it succeeds."""
@@ -92,24 +90,10 @@ class ConversationTracker:
     def begin(self, call: ToolCall, fingerprint: str, at: float = 0.0, turn: str = "") -> Ticket:
         """Note that a call begins; give the ticket to :meth:`finish`. A ticket never finished teaches nothing."""
         self._sequence += 1
-        self._overdue += self._incidents.expire(self._sequence, at)
-        self._done.begin(call, self._sequence)
-        self._incidents.asked_in(turn, self._sequence)
-        beside = self._under_way.begin(self._sequence)
-        return Ticket(call, fingerprint, self._sequence, self._standing(), at, beside=beside, turn=turn)
-
-    def _let_in(self, ticket: Ticket, at: float) -> list[Incident]:
-        """Take in that a call has ended; return the incidents whose time was over when the latest call began."""
-        self._under_way.end(ticket.sequence)
-        closed = [replace(incident, closed_at=at) for incident in self._overdue]
-        self._overdue = []
-        return closed
-
-    def _standing(self) -> dict[str, Incident]:
-        """Return the open incidents as they stand, that of the call begun last at the end."""
-        notes = self._open.values()
-        ordered = sorted(notes, key=lambda note: note.failed_by) if len(notes) > 1 else notes
-        return {note.incident.incident_id: note.incident for note in ordered}
+        if call.effect is Effect.WRITE:
+            self._done.begin(call, self._sequence)
+        seen, beside = self._incidents.begin(self._sequence, at, turn)
+        return Ticket(call, fingerprint, self._sequence, seen, at, beside=beside, turn=turn)
 
     def incident(self, incident_id: str) -> Incident | None:
         """Return an open incident by its id."""
@@ -126,7 +110,7 @@ class ConversationTracker:
 
         Other arguments (a revise) or the mere order of calls say too little about a call that was not made yet.
         """
-        ticket = Ticket(call, fingerprint, self._sequence + 1, self._standing())
+        ticket = Ticket(call, fingerprint, self._sequence + 1, self._incidents.standing())
         found = closest(ticket, False, self._open, self._relations)
         if found is None or found[1].action is Action.REVISE or found[1].guessed:
             return None
@@ -144,15 +128,16 @@ class ConversationTracker:
         """Take in what came of a call that ended at ``at``; ``result`` is what it gave, if that is known."""
         if outcome.ok and self.idle and not ticket.seen and not self.keeps(ticket.call):
             return Learned(outcome)
-        closed = self._let_in(ticket, at)
+        closed = self._incidents.ended(ticket.sequence, at)
         known = self._incidents.known_to(ticket)
         outcome = as_it_looks(ticket, outcome, result, known.values(), self._relations, self._empties)
         ending = Ending(ticket, outcome, at, latency_s, result)
-        if outcome.ok and self._relations.escalates(ticket.call.tool):
+        ok = outcome.ok
+        if ok and self._relations.escalates(ticket.call.tool):
             return self._escalated(ending, closed)
-        answered = answered_by(ticket, outcome.ok, known, self._relations, result)
+        answered = answered_by(ticket, ok, known, self._relations, result) if known else []
         attempts = self._counted(answered, ending, closed)
-        if outcome.ok:
+        if ok:
             return self._succeeded(ending, tuple(attempts), closed, answered=bool(answered))
         if answered and not any(note.incident.incident_id in self._open for note, _ in answered):
             return Learned(
@@ -203,7 +188,7 @@ class ConversationTracker:
 
     def withdraw(self, call: ToolCall, fingerprint: str, at: float) -> tuple[Incident, ...]:
         """Give up what a call was to recover: a person refused it. Nothing was tried, and nothing is learned."""
-        ticket = Ticket(call, fingerprint, self._sequence + 1, self._standing())
+        ticket = Ticket(call, fingerprint, self._sequence + 1, self._incidents.standing())
         found = closest(ticket, False, self._open, self._relations)
         if found is None:
             return ()
@@ -211,8 +196,7 @@ class ConversationTracker:
 
     def end(self, at: float) -> tuple[Incident, ...]:
         """Close what is still open as abandoned: the conversation is over."""
-        overdue, self._overdue = self._overdue, []
-        return (*overdue, *self._incidents.close_all(IncidentState.ABANDONED, at))
+        return (*self._incidents.overdue(), *self._incidents.close_all(IncidentState.ABANDONED, at))
 
     # -- attempts -----------------------------------------------------------------------------------------------
 

@@ -25,7 +25,9 @@ DEFAULT_BUDGET = 300
 
 _DETAIL_LIMIT = 160
 _MOST_LATER = 3
-_MUST = 1  # the rank of what a rule demands
+# How far from the head of a context: what a rule demands, why a step comes first, what comes then, what the model may know
+# or guess, and the error's own words, which are left out first.
+_MUST, _WHY, _THEN, _ASIDE, _LAST = 1, 2, 3, 4, 5
 
 _STANDING_RULES = """\
 After a tool failure you may get a %snote with id="%s" from the tool layer: do what it says after "next:".
@@ -81,7 +83,7 @@ def render(
     ``remarks`` are further lines, as label and text, that always stay. ``mark`` is what the conversation's notes bear.
     Arguments of more than ``arguments_limit`` characters are told in short: by name, or as those of the failed call.
     """
-    lines = [line for line in _lines(plan, arguments_limit) if detail is Detail.FULL or line.rank <= _MUST]
+    lines = _lines(plan, arguments_limit, _LAST if detail is Detail.FULL else _MUST)
     lines[1:1] = [Line(0, *remark) for remark in remarks]
     text = _layout(plan, lines, form, mark)
     for rank in sorted({line.rank for line in lines} - {0}, reverse=True):
@@ -146,48 +148,54 @@ def quoted(text: str, limit: int = _DETAIL_LIMIT) -> str:
 # -- the lines -----------------------------------------------------------------------------------------------------
 
 
-def _lines(plan: RecoveryPlan, arguments_limit: int) -> list[Line]:
+def _lines(plan: RecoveryPlan, arguments_limit: int, lowest: int) -> list[Line]:
+    """Return what there is to say, without lines that rank below ``lowest``: those are not even worded."""
     lines: list[Line] = []
-    if plan.first is not None:
-        lines.append(Line(0, "next", instruction(plan.first, plan, arguments_limit)))
-        if plan.outcome.silent and plan.outcome.reason:
+    outcome, first = plan.outcome, plan.first
+    if first is not None:
+        lines.append(Line(0, "next", instruction(first, plan, arguments_limit)))
+        if outcome.silent and outcome.reason:
             # The answer looks good: without this the model cannot know what is wrong with it. It names fields of the
             # result, which are the tool's words.
-            lines.append(Line(_MUST, "why", harmless(redact(plan.outcome.reason))))
-        lines += [Line(2, "why", reason) for reason in _reasons(plan.first, plan)]
+            lines.append(Line(_MUST, "why", harmless(redact(outcome.reason))))
+        if lowest >= _WHY:
+            lines += [Line(_WHY, "why", reason) for reason in _reasons(first, plan)]
         if plan.skill:
             lines.append(Line(_MUST, "skill", plan.skill))
-        lines += _later(plan)
+        lines += _later(plan, lowest)
     for verdict in plan.verdicts:
-        if verdict.say:
-            label = _label(verdict.require, verdict.forbid)
-            lines.append(Line(_rank(verdict, plan), label, harmless(verdict.say)))
-    if plan.tried:
-        # What the model did itself it knows.
-        lines.append(Line(_MUST if plan.acting else 4, "tried", "; ".join(_tried(plan))))
-    if plan.health and not plan.general:
-        lines.append(Line(4, "health", f"{tool_name(plan.call.tool)} {plan.health}"))
-    if plan.escalation_tool and not plan.exhausted and Action.ESCALATE not in plan.forbidden:
-        lines.append(
-            Line(3, "escalate", f"with {tool_name(plan.escalation_tool)}, only when the steps above failed")
-        )
-    doubtful = plan.outcome.silent and plan.first is not None and plan.first.action is Action.ABANDON
-    if plan.escalation_tool and doubtful:
-        human = tool_name(plan.escalation_tool)
-        lines.append(
-            Line(_MUST, "escalate", f"with {human}, if you cannot go on without what is missing or doubtful")
-        )
-    if plan.outcome.detail:
-        lines.append(Line(5, "error text", quoted(plan.outcome.detail)))
+        rank = _rank(verdict, plan)
+        if verdict.say and rank <= lowest:
+            lines.append(Line(rank, _label(verdict.require, verdict.forbid), harmless(verdict.say)))
+    # What the model did itself it knows.
+    if plan.tried and lowest >= (known := _MUST if plan.acting else _ASIDE):
+        lines.append(Line(known, "tried", "; ".join(_tried(plan))))
+    if lowest >= _ASIDE and plan.health and not plan.general:
+        lines.append(Line(_ASIDE, "health", f"{tool_name(plan.call.tool)} {plan.health}"))
+    if plan.escalation_tool:
+        lines += _human(plan, lowest)
+    if lowest >= _LAST and outcome.detail:
+        lines.append(Line(_LAST, "error text", quoted(outcome.detail)))
     return lines
 
 
-def _later(plan: RecoveryPlan) -> Iterator[Line]:
+def _human(plan: RecoveryPlan, lowest: int) -> Iterator[Line]:
+    """Give what is said of the tool that hands over to a human."""
+    human = tool_name(plan.escalation_tool)
+    if lowest >= _THEN and not plan.exhausted and Action.ESCALATE not in plan.forbidden:
+        yield Line(_THEN, "escalate", f"with {human}, only when the steps above failed")
+    if plan.outcome.silent and plan.first is not None and plan.first.action is Action.ABANDON:
+        yield Line(
+            _MUST, "escalate", f"with {human}, if you cannot go on without what is missing or doubtful"
+        )
+
+
+def _later(plan: RecoveryPlan, lowest: int) -> Iterator[Line]:
     """Give the steps after the first: those that matter most until one comes that needs nothing the model may not know."""
     unsure = bool(plan.steps[0].missing)
     for number, step in enumerate(plan.steps[1:], start=1):
-        if number <= _MOST_LATER or unsure:
-            yield Line(_MUST if unsure else 3, "then", instruction(step, plan) + _counted(step))
+        if unsure or (number <= _MOST_LATER and lowest >= _THEN):
+            yield Line(_MUST if unsure else _THEN, "then", instruction(step, plan) + _counted(step))
         unsure = unsure and bool(step.missing or step.action is Action.REVISE)
 
 
@@ -195,7 +203,7 @@ def _rank(verdict: Verdict, plan: RecoveryPlan) -> int:
     enforced = verdict.level is Level.ENFORCE
     if verdict.require or verdict.own or (enforced and plan.outcome.ambiguous):
         return _MUST
-    return 2 if enforced else 4
+    return _WHY if enforced else _ASIDE
 
 
 def _label(require: Action | None, forbid: Iterable[Action]) -> str:

@@ -156,18 +156,19 @@ def options_for(
     verifier = fallback_map.verifier(call, known) if call.effect is Effect.WRITE else None
     checks = usable((verifier,) if verifier is not None else ())
     escalations = (t for t in fallback_map.escalations() if present is None or t in present)
-    hints = () if fallback_map.substitutes(call.tool) else tuple(map(_hint, worked))
+    entry = fallback_map.tools.get(call.tool)
+    hints = () if entry is not None and entry.fallbacks else tuple(map(_hint, worked))
     return Options(
         switches=usable(fallback_map.candidates(call, kind, known)),
         repairs=usable(fallback_map.repairs(call, incident.kind, known)),
         verify=checks[0] if checks else None,
         escalation_tool=next(escalations, ""),
-        irreversible=fallback_map.irreversible(call.tool),
+        irreversible=entry is not None and entry.irreversible,
         idempotent=fallback_map.idempotent(call.tool),
-        cost=fallback_map.cost(call.tool),
+        cost=entry.cost if entry is not None else 1.0,
         health=health,
         general=fallback_map.general(call),
-        mapped=call.tool in fallback_map.tools,
+        mapped=entry is not None,
         hints=usable(hints),
         down=down is not None and down(call.tool, call.effect),
         worked_before=worked_before,

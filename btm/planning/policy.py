@@ -153,7 +153,7 @@ class Situation:
             },
             "outcome": {
                 "kind": outcome.kind or "",
-                "family": outcome.family or "",
+                "family": outcome.kind.family if outcome.kind else "",
                 "ambiguous": outcome.ambiguous,
                 "silent": outcome.silent,
                 "status_code": outcome.status_code,

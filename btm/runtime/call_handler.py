@@ -31,11 +31,10 @@ from btm.planning.planner import Options, Planner
 from btm.planning.skills import Skills
 from btm.runtime.breaker import Down
 from btm.runtime.cross_check import Check, SecondSources
-from btm.runtime.drivers import NOT_MADE, ComesAgain, Handled, Invoke, Move, Reply, Request, Steps, Wait
+from btm.runtime.drivers import NOT_MADE, ComesAgain, Handled, Move, Reply, Request, Steps, Wait
 from btm.runtime.executor import Acting, Answer
 from btm.runtime.ledger import Ledger
-from btm.runtime.notices import check_lines, check_text, down_lines, down_text
-from btm.runtime.suspicions import Suspicions
+from btm.runtime.notices import Suspicions, check_lines, check_text, down_lines, down_text
 from btm.runtime.tool_effects import ToolEffects
 from btm.support.failsafe import carefully, safely
 from btm.support.untrusted import tool_name
@@ -70,41 +69,46 @@ class Recovery:
 
     def handle(self, call: ToolCall, print_: str = "") -> Steps:
         """Handle one call of the agent; ``print_`` is its fingerprint, where that is known."""
-        keyed = safely(self.ledger.writes.with_key, call) if self.mode.advises else None
-        if keyed is not None and keyed is not call:
-            call, print_ = keyed, ""
+        forbidden: RecoveryPlan | None = None
         if self.mode.advises:
-            safely(self.ledger.writes.take_up, call, print_)
-        forbidden = safely(self._forbidden, call) if self.mode.advises else None
-        stopped = yield from self._stopped(call, forbidden)
-        if stopped is not None:
-            return stopped
-        wait = (safely(self._early_by, call) or 0.0) if self.mode.advises else 0.0
-        if 0.0 < wait <= self.planner.settings.wait_up_to_s:
-            yield Wait(wait, needed=False)
-        under_way = safely(self._under_way, call, print_) if self.mode.guards else None
-        if under_way is not None:
-            return under_way
+            if call.tool in self.fallback_map.idempotency_keys:
+                keyed = safely(self.ledger.writes.with_key, call)
+                if keyed is not None and keyed is not call:
+                    call, print_ = keyed, ""
+            if call.effect is Effect.WRITE:
+                safely(self.ledger.writes.take_up, call, print_)
+            again = safely(self.ledger.would_answer, call)
+            forbidden = safely(self._forbidden, *again) if again is not None else None
+            if self.mode.guards:
+                stopped = yield from self._stopped(call, forbidden)
+                if stopped is not None:
+                    return stopped
+                again = safely(self.ledger.would_answer, call)  # what was asked meanwhile may have settled it
+            wait = (safely(self._early_by, *again) or 0.0) if again is not None else 0.0
+            if 0.0 < wait <= self.planner.settings.wait_up_to_s:
+                yield Wait(wait, needed=False)
+            under_way = safely(self._under_way, call, print_) if self.mode.guards else None
+            if under_way is not None:
+                return under_way
         learned, reply = yield from self._make(call, print_)
-        trail = (Move(None, call, learned.outcome),)
-        handled = Handled(call, learned.outcome, reply.result, reply.error, call.tool, trail=trail)
+        outcome = learned.outcome
+        trail = (Move(None, call, outcome),)
+        handled = Handled(call, outcome, reply.result, reply.error, call.tool, trail=trail)
         if not self.mode.advises:
             return handled
-        self.suspicions.note(call, learned.outcome)
-        if learned.outcome.ok:
+        self.suspicions.note(call, outcome)
+        if outcome.kind is None:
             return (yield from self._answered(handled, learned.incident, forbidden))
         return handled if learned.incident is None else (yield from self._failed(handled, learned.incident))
 
     def _stopped(
         self, call: ToolCall, forbidden: RecoveryPlan | None
     ) -> Generator[Request, Reply | None, Handled | None]:
-        """Return what the agent gets instead of a call that is not made: it is forbidden, or rests on what is wrong."""
-        if forbidden is not None and self.mode.guards:
+        """Return what the agent gets, in guard mode, for a call that is not made: it is forbidden, or rests on an error."""
+        if forbidden is not None:
             refused = safely(self._refused, call, forbidden)
             if refused is not None:
                 return refused
-        if not self.mode.guards:
-            return None
         down = safely(self.ledger.conditions.down, call)
         instead = yield from carefully("breaker", self._instead(call, down), None)
         if instead is not None:
@@ -130,15 +134,19 @@ class Recovery:
         """Return a good answer, with a context where something is left to do about another call."""
         if forbidden is not None and forbidden.outcome.ambiguous:
             return replace(handled, context=safely(self.writer.write, forbidden, [_TWICE]))
-        wrong = safely(self._contradicted_by, handled)
+        wrong = safely(self._contradicted_by, handled) if self.fallback_map.has_cross_checks else None
         if wrong is not None:
             return replace(handled, context=safely(self._latest_context, wrong, _about(wrong)))
         if incident is not None:  # it checked a write, or stood in for a call, and that is still open
             return replace(handled, context=safely(self._latest_context, incident, _about(incident)))
-        look = safely(self._look_after, handled.call)
+        look = (
+            safely(self._look_after, handled.call)
+            if handled.call.tool in self.fallback_map.looked_after
+            else None
+        )
         if look is not None:
             return (yield from carefully("verify", self._looked_after(handled, look), handled))
-        if self.mode.acts:
+        if self.mode.acts and self.fallback_map.has_cross_checks:
             return (yield from carefully("cross-check", self._confirmed(handled), handled))
         return handled
 
@@ -166,24 +174,27 @@ class Recovery:
 
     def _failed(self, handled: Handled, incident: Incident) -> Generator[Request, Reply | None, Handled]:
         """Return what comes of a failure: what act mode made of it, or a context."""
-        behind = safely(self._sources.behind, handled.call, handled.outcome) or []
-        remarks = tuple(("check", check_text(check)) for check in behind)
-        if self.mode.acts:
-            remarks = ()
+        remarks: tuple[tuple[str, str], ...] = ()
+        behind: list[Check] = []
+        if self.fallback_map.has_cross_checks:
+            behind = safely(self._sources.behind, handled.call, handled.outcome) or []
+        if not self.mode.acts:
+            remarks = tuple(("check", check_text(check)) for check in behind)
+        else:
             wrong = yield from carefully("cross-check", self._contradiction(behind), None)
             if wrong is None:
                 handled = yield from carefully("recovery", self._acting.recover(handled, incident), handled)
             else:
                 incident, remarks = wrong, (_about(wrong), ("failed with it", _again(handled.call)))
-        if handled.outcome.ok:
-            return handled
+            if handled.outcome.ok:
+                return handled
         return replace(handled, context=safely(self._latest_context, incident, *remarks))
 
     def _make(self, call: ToolCall, print_: str = "") -> Generator[Request, Reply | None, Answer]:
         """Make one call and learn from it."""
         ticket = safely(self.ledger.begin, call, print_)
         try:
-            reply = (yield Invoke(call)) or Reply()
+            reply = (yield call) or Reply()
         except (GeneratorExit, ComesAgain) as end:
             safely(self.ledger.writes.interrupted, call, not isinstance(end, ComesAgain))
             raise
@@ -205,21 +216,22 @@ class Recovery:
         return self.planner.plan(incident, self._options(incident), self.ledger.believing(), above)
 
     def _options(self, incident: Incident) -> Options:
-        mapped = self.fallback_map.substitutes(incident.tool)
+        tool, conditions = incident.call.tool, self.ledger.conditions
+        mapped = self.fallback_map.tools.get(tool)
+        health, worked_before, healed = conditions.lately(tool)
         options = options_for(
             incident,
             self.fallback_map,
             self.ledger.known(incident.conversation),
             available=self.available,
-            health=self.ledger.conditions.sentence(incident.tool),
-            worked=() if mapped else self.ledger.stood_in(incident.tool, incident.kind),
-            down=self._is_down if self.ledger.conditions.any_down else None,
-            worked_before=self.ledger.conditions.worked_before(incident.tool),
+            health=health,
+            worked=() if mapped and mapped.fallbacks else self.ledger.stood_in(tool, incident.kind),
+            down=self._is_down if conditions.any_down else None,
+            worked_before=worked_before,
             assumed=self.effects.is_assumed(incident.call),
         )
         if self.skills is None:
             return options
-        healed = self.ledger.conditions.worked_before(incident.tool, healed=True)
         return self.skills.options(options, incident, self.ledger.now(), healed=healed)
 
     def _above(self, incident: Incident) -> Iterator[Incident]:
@@ -239,12 +251,8 @@ class Recovery:
 
     # -- guard ------------------------------------------------------------------------------------------------------
 
-    def _forbidden(self, call: ToolCall) -> RecoveryPlan | None:
+    def _forbidden(self, incident: Incident, action: Action) -> RecoveryPlan | None:
         """Return the plan of the incident that a call would answer in a way that an enforced policy forbids."""
-        found = self.ledger.would_answer(call)
-        if found is None:
-            return None
-        incident, action = found
         if not incident.uncertain_write and self.ledger.now() - incident.latest_at > REFUSAL_S:
             return None
         plan = self.plan_for(incident)
@@ -255,12 +263,9 @@ class Recovery:
         wait = self.planner.early_by(incident, self.ledger.now()) if early else 0.0
         return plan if wait > self.planner.settings.wait_up_to_s else None
 
-    def _early_by(self, call: ToolCall) -> float:
+    def _early_by(self, incident: Incident, action: Action) -> float:
         """Return how many seconds too early a repeat of a failed call is; 0 for any other call."""
-        found = self.ledger.would_answer(call)
-        if found is None or found[1] is not Action.RETRY:
-            return 0.0
-        return self.planner.early_by(found[0], self.ledger.now())
+        return self.planner.early_by(incident, self.ledger.now()) if action is Action.RETRY else 0.0
 
     def _refused(self, call: ToolCall, plan: RecoveryPlan) -> Handled:
         context = self.writer.write(plan, [("not run", call_text(call))])
@@ -314,7 +319,7 @@ class Recovery:
     def notices(self, conversation: str) -> list[str]:
         """Return what the model should know before its next turn, a line each."""
         lines = self.suspicions.lines(conversation)
-        lines += down_lines(self.ledger, self.fallback_map, conversation, self.available)
+        lines += down_lines(self.ledger, self.fallback_map, self.effects, conversation, self.available)
         if self.mode.acts:
             return lines
         return lines + check_lines(self._sources, conversation, self.available)
@@ -370,7 +375,7 @@ _DONE = ("done", "this very call was made before, and it worked")
 
 def pass_through(call: ToolCall) -> Steps:
     """Make a call and hand over what the tool gives: what happens while btm is off."""
-    reply = (yield Invoke(call)) or Reply()
+    reply = (yield call) or Reply()
     outcome = _unlearned(call, reply).outcome
     return Handled(call, outcome, reply.result, reply.error, call.tool, trail=(Move(None, call, outcome),))
 

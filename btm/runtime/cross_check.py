@@ -3,8 +3,9 @@
 A plausible wrong answer looks like a success; only another tool can tell. Asking costs a call, so it is asked only when
 a policy requires it. The shipped ones do before a write that cannot be undone, when a call failed because of its
 arguments, which may have come from a wrong answer, and for every later answer of a tool that was found wrong. And it is
-asked only while that is worth it: where second sources keep agreeing (see :mod:`btm.runtime.trust`), the chance that
-an answer is wrong times what a success is worth comes to less than a call. A policy that is enforced is always kept.
+asked only while that is worth it: where second sources keep agreeing (see :class:`~btm.runtime.confirmable_reads.Trust`),
+the chance that an answer is wrong times what a success is worth comes to less than a call. A policy that is enforced is
+always kept.
 
 Act mode asks by itself. In every other mode that advises it is the agent who asks: a call of its own that is the
 check of an earlier answer is held against it.

@@ -24,7 +24,7 @@ MAX_FINISHED = 65_536
 _Known = tuple[str, str, bool]
 """Of the call that has a name: its fingerprint, the turn that asked, whether it is finished."""
 
-_FINISHED: _Known = ("", "", True)
+_UNKNOWN: _Known = ("", "", False)
 
 
 class Finished:
@@ -50,16 +50,18 @@ class Finished:
             self._known[place] = (fingerprint, asked_by, known[2])
         return name_beside(name, fingerprint, known[0])
 
-    def asked_by(self, conversation: str, name: str) -> str:
-        """Return which answer of the model asked for a call, ``""`` where that is not known."""
-        known = self._known.get((conversation, name))
-        return known[1] if known is not None else ""
+    def asked_by(self, conversation: str, name: str) -> str | None:
+        """Return which answer of the model asked for a call, ``""`` where that is not known, None if it was taken in."""
+        _, asked_by, finished = self._known.get((conversation, name), _UNKNOWN)
+        return None if finished else asked_by
 
-    def add(self, conversation: str, call_id: str) -> None:
-        """Note that a call was taken in."""
+    def add(self, conversation: str, call_id: str) -> bool:
+        """Note that a call was taken in; return whether it had not been before."""
         place = (conversation, call_id)
-        known = self._known.get(place)
-        self._keep(place, _FINISHED if known is None else (known[0], known[1], True))
+        fingerprint, asked_by, finished = self._known.get(place, _UNKNOWN)
+        if not finished:
+            self._keep(place, (fingerprint, asked_by, True))
+        return not finished
 
     def _keep(self, place: tuple[str, str], known: _Known) -> None:
         self._known[place] = known

@@ -1,7 +1,7 @@
 """How decisions meet the world: a generator asks for calls and waits, a driver carries them out.
 
-The deciding code (:mod:`btm.runtime.call_handler`) is one generator that yields :class:`Invoke` and :class:`Wait`
-requests. So only the drivers are twins: one for functions that return, one for functions that must be awaited.
+The deciding code (:mod:`btm.runtime.call_handler`) is one generator that yields the calls to make and the waits. So only
+the drivers are twins: one for functions that return, one for functions that must be awaited.
 """
 
 from __future__ import annotations
@@ -29,13 +29,6 @@ AsyncInvoker = Callable[[str, Mapping[str, Any]], Awaitable[Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Invoke:
-    """A request to run a tool."""
-
-    call: ToolCall
-
-
-@dataclass(frozen=True, slots=True)
 class Wait:
     """A request to wait. One that is not ``needed`` is left out where it would hold up an event loop."""
 
@@ -51,7 +44,8 @@ class Reply:
     error: Exception | None = None
 
 
-Request = Invoke | Wait
+Request = ToolCall | Wait
+"""What the steps of a decision ask for: a tool to be run, or a wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +203,7 @@ def drive(steps: Steps, invoke: Invoker, sleep: Callable[[float], None]) -> Hand
                         sleep(request.seconds)
                     go_on = partial(steps.send, None)
                 else:
-                    go_on = partial(steps.send, Reply(invoke(request.call.tool, request.call.arguments)))
+                    go_on = partial(steps.send, Reply(invoke(request.tool, request.arguments)))
             except Exception as error:
                 if is_control_flow(error):
                     _end(steps, error)
@@ -241,7 +235,7 @@ async def adrive(steps: Steps, invoke: AsyncInvoker, sleep: Callable[[float], Aw
                     await sleep(request.seconds)
                     go_on = partial(steps.send, None)
                 else:
-                    result = await invoke(request.call.tool, request.call.arguments)
+                    result = await invoke(request.tool, request.arguments)
                     go_on = partial(steps.send, Reply(result))
             except Exception as error:
                 if is_control_flow(error):

@@ -6,6 +6,7 @@ import logging
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 
 from btm.learning.changepoint import WeighedAttempt, may_show_change, since_change
 from btm.learning.posterior import BetaPosterior, Counts, Decay, Evidence, Priors, Share, pooled, shares
@@ -168,6 +169,17 @@ class Credit:
         """Return the belief about one key."""
         evidence, priors, scale = self.standing(now)
         return self._believe(evidence, key, priors, scale)
+
+    def believing(
+        self, now: float, lock: AbstractContextManager[object]
+    ) -> Callable[[EvidenceKey], BetaPosterior]:
+        """Return what is believed about keys as of ``now``, each read under ``lock``."""
+
+        def belief(key: EvidenceKey) -> BetaPosterior:
+            with lock:
+                return self.belief(key, now)
+
+        return belief
 
     def standing(self, now: float) -> tuple[Evidence, Priors, float]:
         """Return what beliefs are made of: the evidence, the priors fitted to it, and the decay factor as of now."""

@@ -95,14 +95,14 @@ class Ledger:
         """Note that a call begins. ``print_`` is its fingerprint where :meth:`told_apart` gave it already."""
         print_ = print_ or self.conversations.fingerprint(call)
         now = self._clock()
-        if self._intents.concerns(call):
+        if call.effect is Effect.WRITE and self._intents.concerns(call):
             self._intents.begin(call, print_, now, None)  # unless ``writes.standing`` did
         with self.conversations.lock:
             conversation = self.conversations.get(call.conversation)
-            if (call.conversation, call.call_id) in self._finished:
+            turn = self._finished.asked_by(call.conversation, call.call_id)
+            if turn is None:
                 return Ticket(call, print_, at=now)
             self._begun += 1
-            turn = self._finished.asked_by(call.conversation, call.call_id)
             return conversation.tracker.begin(call, print_, now, turn)._replace(order=self._begun)
 
     def teach(self, tool: str, rule: ErrorRule) -> None:
@@ -116,29 +116,29 @@ class Ledger:
         outcome = outcome_of(call, reply.result, reply.error, self._map, now=now, shape=shape)
         if self.namer is not None:
             self.namer.consider(call, outcome, reply.result)
-        if self._intents.concerns(call):
+        if call.effect is Effect.WRITE and self._intents.concerns(call):
             self._intents.end(call, outcome)
         with self.conversations.lock:
             conversation = self.conversations.get(call.conversation)
             # A replay teaches nothing; of two watchers of one call the first to finish teaches.
-            if not ticket.sequence or (call.conversation, call.call_id) in self._finished:
+            if not ticket.sequence or not self._finished.add(call.conversation, call.call_id):
                 return Learned(
                     outcome, incident=conversation.tracker.incident_of(ticket.fingerprint, call.tool)
                 )
-            self._finished.add(call.conversation, call.call_id)
             learned = conversation.tracker.finish(
                 ticket, outcome, at=now, latency_s=now - ticket.at, result=reply.result
             )
             outcome = learned.outcome
+            ok = outcome.ok
             self._credit.give(learned.attempts, now)
             if outcome.kind is ErrorKind.FACTUAL_ERROR:
                 conversation.reads.doubt(call.tool)
-            if call.effect is Effect.WRITE and (outcome.ok or outcome.ambiguous):
+            if call.effect is Effect.WRITE and (ok or outcome.ambiguous):
                 conversation.reads.forget()  # what was read before what may have changed things is not held against
             began = Began(ticket.at, ticket.order, self._begun)
             self.conditions.note(call, None if outcome.rule == NOT_YET else outcome.kind, now, began)
             shapes: tuple[ShapeRow, ...] = ()
-            if outcome.ok:
+            if ok:
                 if self._map.tools:
                     conversation.facts.note(call.tool, call.arguments, reply.result)
                     self.reads.note(conversation, call, reply.result)
@@ -146,7 +146,8 @@ class Ledger:
                     shapes = self._shapes.learn(call.tool, reply.result)
             # Under the lock, so that events are written in the order in which they were learned.
             self._emit(self._event(ticket, learned, now, shapes))
-            self.writes.settle(conversation.tracker, learned)
+            if learned.attempts or learned.closed:
+                self.writes.settle(conversation.tracker, learned)
             if learned.undone is not None:
                 self._credit.turn([attempt for attempt in learned.undone.attempts if attempt.success])
                 self.conversations.found_undone(learned.undone.incident)
@@ -158,7 +159,7 @@ class Ledger:
             return learned
 
     def _event(self, ticket: Ticket, learned: Learned, now: float, shapes: tuple[ShapeRow, ...]) -> CallEvent:
-        failed = (learned.incident,) if learned.incident is not None and not learned.outcome.ok else ()
+        failed = () if learned.incident is None or learned.outcome.kind is None else (learned.incident,)
         arguments = None
         if self._store_arguments:
             arguments = redact(bounded_json(ticket.call.arguments, _ARGUMENTS_LIMIT), _ARGUMENTS_LIMIT)
@@ -217,13 +218,7 @@ class Ledger:
 
     def believing(self) -> Callable[[EvidenceKey], BetaPosterior]:
         """Return what is believed about keys as of now: all that one plan asks for is read as of one time."""
-        now = self._clock()
-
-        def belief(key: EvidenceKey) -> BetaPosterior:
-            with self.conversations.lock:
-                return self._credit.belief(key, now)
-
-        return belief
+        return self._credit.believing(self._clock(), self.conversations.lock)
 
     def shares(self, key: EvidenceKey) -> tuple[Share, ...]:
         """Return level by level how the belief about one key comes about."""

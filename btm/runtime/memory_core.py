@@ -173,10 +173,11 @@ class MemoryCore:
         context = handled.context
         if context is not None:
             kind = handled.outcome.kind
-            self._hooks.post(
+            self._hooks.tell(
                 ContextGiven(handled.call, kind, context.text, context.tokens, refused=handled.refused)
             )
-        self._hooks.deliver()
+        else:
+            self._hooks.deliver()
         return handled
 
     def _steps(self, call: ToolCall, available: Collection[str] | None, turn: Turn) -> Steps:
@@ -218,7 +219,7 @@ class MemoryCore:
 
         ``read_only`` is MCP's ``readOnlyHint``: it decides, where a server gives it.
         """
-        self._effects.describe(tool, description or "", read_only=read_only)
+        self._effects.describe(tool, description, read_only=read_only)
 
     def withdraw(self, call: ToolCall) -> None:
         """Take back a call that a person refused: the recovery it belongs to is over, and nothing is learned from it."""
@@ -243,7 +244,7 @@ class MemoryCore:
         """Return the tools that are down for everyone now; the one whose turn it is to be tried again is not among them."""
         if not is_active() or not self._ledger.conditions.any_down:
             return frozenset()
-        return frozenset(safely(down_tools, self._ledger, self.fallback_map, available) or ())
+        return frozenset(safely(down_tools, self._ledger, self._effects, available) or ())
 
     # -- hooks ------------------------------------------------------------------------------------------------------
 

@@ -1,28 +1,66 @@
 """What a model is told before its turn, a line each, in the request alone.
 
-Tools that are down for everyone, and answers to be confirmed by a second source before what cannot be undone.
+Tools that are down for everyone, answers to be confirmed by a second source before what cannot be undone, and answers that
+seemed to be successes and may be error texts: a hint, and nothing else.
 """
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
 from btm.fallback import FallbackMap, Step
-from btm.model import Effect, Outcome, ToolCall
+from btm.model import Effect, ErrorKind, Outcome, ToolCall
 from btm.planning.instructions import call_text, instruction
 from btm.planning.plan import RecoveryPlan
 from btm.runtime.breaker import Down
 from btm.runtime.cross_check import Check, SecondSources
 from btm.runtime.ledger import Ledger
-from btm.support.effects import guess_effect
+from btm.runtime.tool_effects import ToolEffects
 from btm.support.untrusted import tool_name
 
 BEFORE_ANY_CHANGE = "before you change anything"
 
 MAX_LINES = 4
 """Tools that are named in one request, at most."""
+
+
+_MOST_SUSPECTED = 1_000
+"""Conversations whose latest answer is remembered."""
+
+
+class Suspicions:
+    """Of each conversation the latest answer, where it is suspected. Thread-safe; teaches nothing, forbids nothing."""
+
+    def __init__(self) -> None:
+        self._latest: OrderedDict[str, tuple[str, ErrorKind]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def note(self, call: ToolCall, outcome: Outcome) -> None:
+        """Take in what came of a call: a later one of the conversation ends the suspicion of an earlier one."""
+        if outcome.suspected is None and not self._latest:
+            return
+        with self._lock:
+            self._latest.pop(call.conversation, None)
+            if outcome.ok and outcome.suspected is not None:
+                self._latest[call.conversation] = (call.tool, outcome.suspected)
+                if len(self._latest) > _MOST_SUSPECTED:
+                    self._latest.popitem(last=False)
+
+    def lines(self, conversation: str) -> list[str]:
+        """Return the line that the model is told before its next turn, if any."""
+        found = self._latest.get(conversation)
+        if found is None:
+            return []
+        tool, kind = found
+        kind_of_failure = kind.replace("_", " ")
+        return [
+            f"doubt: what {tool_name(tool)} just answered may be an error ({kind_of_failure}) and no result; read it "
+            "again before you rely on it"
+        ]
 
 
 def down_text(down: Down, tool: str, now: float) -> str:
@@ -35,25 +73,24 @@ def down_text(down: Down, tool: str, now: float) -> str:
     return f"{where} is down for everyone ({worked}); {again}"
 
 
-def down_tools(
-    ledger: Ledger, fallback_map: FallbackMap, available: Collection[str] | None
-) -> dict[str, Down]:
-    """Return the tools whose calls would not go through now, each with what is down."""
-    names = fallback_map.tools if available is None else available
-    found = ((n, ledger.conditions.closed_to(n, fallback_map.effect(n) or guess_effect(n))) for n in names)
+def down_tools(ledger: Ledger, effects: ToolEffects, available: Collection[str] | None) -> dict[str, Down]:
+    """Return the tools whose calls would not go through now, each with what is down. None: those of the map."""
+    names = effects.mapped if available is None else available
+    found = ((name, ledger.conditions.closed_to(name, effects.likely(name))) for name in names)
     return {name: down for name, down in found if down is not None}
 
 
 def down_lines(
     ledger: Ledger,
     fallback_map: FallbackMap,
+    effects: ToolEffects,
     conversation: str,
     available: Collection[str] | None,
 ) -> list[str]:
     """Return a line for each tool that is down, with what can stand in for it in this conversation."""
     if not ledger.conditions.any_down:
         return []
-    tools = down_tools(ledger, fallback_map, available)
+    tools = down_tools(ledger, effects, available)
     known = ledger.known(conversation) if tools else {}
     return [
         f"down: {down_text(down, tool, ledger.now())}{_instead(tool, down, fallback_map, known, tools, available)}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from btm.fallback import FallbackMap
 from btm.model import Effect, ToolCall
 from btm.support.effects import Guess, guess
@@ -18,12 +20,15 @@ class ToolEffects:
         self._hinted: dict[str, Effect] = {}
         self._guesses: dict[str, Guess] = {}
 
-    def describe(self, tool: str, description: str, *, read_only: bool | None = None) -> None:
-        """Take in how a tool is described to the model: that tells more than its name, and a server's hint decides."""
+    def describe(self, tool: str, description: str | None, *, read_only: bool | None = None) -> None:
+        """Take in how a tool is described to the model: that tells more than its name, and a server's hint decides.
+
+        Who knows of no description takes none back: of an agent's adapters one may see it, and another only the name.
+        """
         if read_only is not None:
             self._hinted[tool] = Effect.READ if read_only else Effect.WRITE
             _bound(self._hinted)
-        if self._descriptions.get(tool) != description:
+        if description and self._descriptions.get(tool) != description:
             self._descriptions[tool] = description
             self._guesses.pop(tool, None)
             _bound(self._descriptions)
@@ -39,6 +44,16 @@ class ToolEffects:
             found = self._guesses[tool] = guess(tool, self._descriptions.get(tool, ""))
             _bound(self._guesses)
         return found.effect
+
+    def likely(self, tool: str) -> Effect:
+        """Return what :meth:`of` would, where no call is made: that it was a guess is not remembered."""
+        known = self._map.effect(tool) or self._hinted.get(tool)
+        return known or guess(tool, self._descriptions.get(tool, "")).effect
+
+    @property
+    def mapped(self) -> Iterable[str]:
+        """The tools that the map knows."""
+        return self._map.tools
 
     def is_assumed(self, call: ToolCall) -> bool:
         """Whether a call is taken for a write only because nothing says that it is a read."""

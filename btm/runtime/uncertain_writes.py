@@ -76,8 +76,8 @@ class UncertainWrites:
 
         There is one a wish: a call that asks for what an open incident's did has that one's, whatever the agent wrote.
         """
-        argument = self._map.idempotency_key(call.tool)
-        if not argument:
+        argument = self._map.idempotency_keys.get(call.tool)
+        if argument is None:
             return call
         key = next(
             (

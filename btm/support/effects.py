@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from btm.model import Effect
@@ -40,6 +41,8 @@ _DETERMINERS = frozenset(
 _DEEPEST = 4  # words of a namespace before the verb
 _READ_FAR = 400  # characters of a description
 
+_PARTS = re.compile(r"[./:]|__")
+_LONGEST = 300  # characters of a name that is remembered
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
@@ -67,13 +70,21 @@ def is_general(name: str, arguments: Mapping[str, Any]) -> bool:
     Its name says so (bash, execute_code, run_sql), it goes to any address (http_request, fetch with a url), or it takes
     little but a command, a script or SQL.
     """
-    words = frozenset(name_words(re.split(r"[./:]|__", name)[-1]))
-    given = frozenset(str(argument).lower() for argument in itertools.islice(arguments, 20))
-    if not words.isdisjoint(_SHELLS) or not (words.isdisjoint(_RUNS) or words.isdisjoint(_RUN)):
+    is_shell, goes = _reach(name) if len(name) <= _LONGEST else _reach.__wrapped__(name)
+    if is_shell:
         return True
-    if not words.isdisjoint(_GOES) and not given.isdisjoint(_ADDRESSES):
+    given = {str(argument).lower() for argument in itertools.islice(arguments, 20)}
+    if goes and not given.isdisjoint(_ADDRESSES):
         return True
     return len(given) <= 3 and not given.isdisjoint(_COMMANDS)
+
+
+@lru_cache(maxsize=4_096)
+def _reach(name: str) -> tuple[bool, bool]:
+    """Say by a tool's name whether it runs anything, and whether it may go anywhere: asked again at every call."""
+    words = frozenset(name_words(_PARTS.split(name)[-1]))
+    is_shell = not words.isdisjoint(_SHELLS) or not (words.isdisjoint(_RUNS) or words.isdisjoint(_RUN))
+    return is_shell, not words.isdisjoint(_GOES)
 
 
 class Guess(NamedTuple):
@@ -117,7 +128,7 @@ def _named(name: str) -> Effect | None:
     is a write ("find_or_create"), and so are check-ins, what is put up for sale ("list_item"), and a deed done to what is
     also a noun ("list_create", "status_update").
     """
-    tail = re.split(r"[./:]|__", name)[-1]
+    tail = _PARTS.split(name)[-1]
     words = name_words(tail) or name_words(name)
     if not words:
         return None

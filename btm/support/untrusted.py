@@ -34,6 +34,7 @@ ARGUMENTS_LIMIT = 600
 _LOOKED_AT, _MEMBERS = 200, 50
 _MARGIN = 400
 _TOOL_NAME_LIMIT = 80
+_NOT_IN_NAMES = re.compile(r"[^\w\-./:]")
 _MAX_DEPTH = 12
 _ORJSON = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 
@@ -129,8 +130,7 @@ def harmless(text: str) -> str:
 
 def tool_name(name: str) -> str:
     """Return a tool's name as it may stand in our own lines: a model can invent any name."""
-    plain = "".join(c if c.isalnum() or c in "_-./:" else "_" for c in name[:_TOOL_NAME_LIMIT])
-    return plain or "?"
+    return _NOT_IN_NAMES.sub("_", name[:_TOOL_NAME_LIMIT]) or "?"
 
 
 def bounded_json(value: object, limit: int) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from btm import ToolMemory
+from btm import Effect, FallbackMap, ToolCall, ToolMemory
 from btm.errors import RefusedCallError
+from btm.runtime.tool_effects import ToolEffects
 
 
 def berth_calendar(berth: str) -> str:
@@ -62,3 +63,19 @@ def test_a_stated_effect_is_no_assumption() -> None:
         with pytest.raises(TimeoutError) as caught:
             wrapped("N1")
     assert "next: stop calling berth_calendar" in "\n".join(caught.value.__notes__)
+
+
+def test_who_knows_no_description_takes_none_back() -> None:
+    effects = ToolEffects(FallbackMap.empty())
+    effects.describe("berth_calendar", "Returns arrivals and departures.")
+    for nothing in (None, ""):
+        effects.describe("berth_calendar", nothing)
+        assert effects.of("berth_calendar") is Effect.READ
+
+
+def test_what_a_tool_is_likely_to_do_is_said_by_its_description_too() -> None:
+    effects = ToolEffects(FallbackMap.empty())
+    assert effects.likely("berth_calendar") is Effect.WRITE
+    assert not effects.is_assumed(ToolCall("berth_calendar", effect=Effect.WRITE))  # no call was made
+    effects.describe("berth_calendar", "Returns arrivals and departures.")
+    assert effects.likely("berth_calendar") is Effect.READ

@@ -16,7 +16,6 @@ from btm.planning.plan import RecoveryContext, RecoveryPlan
 from btm.runtime.drivers import (
     ComesAgain,
     Handled,
-    Invoke,
     Reply,
     Request,
     Steps,
@@ -48,9 +47,9 @@ class Script:
 
     def _steps(self) -> Generator[Request, Reply | None, Handled]:
         try:
-            self.replies.append((yield Invoke(CALL)))
+            self.replies.append((yield CALL))
             self.replies.append((yield Wait(2.0)))
-            self.replies.append((yield Invoke(CALL)))
+            self.replies.append((yield CALL))
         except GeneratorExit:
             self.ended = "closed"
             raise
@@ -139,7 +138,7 @@ def test_a_wait_that_fails_fails_where_the_steps_wait(run: Drive) -> None:
         try:
             yield Wait(1.0)
         except RuntimeError as error:
-            reply = yield Invoke(CALL)
+            reply = yield CALL
             assert reply is not None
             return Handled(CALL, SUCCESS, (error, reply.result))
         raise AssertionError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from btm.runtime.health import HALF_LIFE_S, Health
+from btm.runtime.conditions import HALF_LIFE_S, Health
 
 
 def test_a_run_of_failures_is_put_in_a_sentence() -> None:
