@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count, islice
 from typing import TYPE_CHECKING
@@ -99,13 +99,7 @@ def ways_round(fallback_map: FallbackMap, tool: str, kind: ErrorKind | None = No
     ``kind`` leaves out first stand-ins that are not offered for that error; what will go wrong with a stand-in is
     not known, so later ones are all listed. A chain to where a better way leads with fewer calls is left out.
     """
-    return list(islice(_worthwhile(_ways(fallback_map, tool, kind, longest=MAX_LENGTH)), MAX_WAYS))
-
-
-def best_ways(fallback_map: FallbackMap, tool: str, kind: ErrorKind | None = None) -> Mapping[str, Way]:
-    """Return, for every tool that can stand in for ``tool`` at the end of a chain, the way that keeps most coverage."""
-    found = _ways(fallback_map, tool, kind, once=True)
-    return {way.end: way for way in found if way.end is not None}
+    return list(islice(_worthwhile(_ways(fallback_map, tool, kind)), MAX_WAYS))
 
 
 def _worthwhile(ways: Iterator[Way]) -> Iterator[Way]:
@@ -117,30 +111,19 @@ def _worthwhile(ways: Iterator[Way]) -> Iterator[Way]:
             yield way
 
 
-def _ways(
-    fallback_map: FallbackMap,
-    tool: str,
-    kind: ErrorKind | None,
-    *,
-    longest: int | None = None,
-    once: bool = False,
-) -> Iterator[Way]:
-    """Yield ways round a tool in order, best first; with ``once`` each end by its best way alone.
+def _ways(fallback_map: FallbackMap, tool: str, kind: ErrorKind | None) -> Iterator[Way]:
+    """Yield ways round a tool in order, best first.
 
     Dijkstra's search over products: coverage never grows along a way, so the best unfinished way is final. A
     composition ends a way, since nothing stands in for it as a whole.
     """
     number = count()  # ways that are alike come in the order of the file
     heap = [(-1.0, 0, 0.0, next(number), Way((), 1.0, (), (), (), 0.0))]
-    reached: set[tuple[str, ...]] = set()
     while heap:
         way = heapq.heappop(heap)[-1]
         if way.hops:
-            if once and way.hops[-1] in reached:
-                continue
-            reached.add(way.hops[-1])
             yield way
-            if way.end is None or len(way.hops) == longest:
+            if way.end is None or len(way.hops) == MAX_LENGTH:
                 continue
         entry = fallback_map.tools.get(way.end or tool)
         passed = {tool, *(name for hop in way.hops for name in hop)}

@@ -91,11 +91,6 @@ class FallbackMap:
         """What a call of this tool does, or None for a tool that the map does not know."""
         return self._effects.get(tool)
 
-    def role(self, tool: str) -> ToolRole | None:
-        """The tool's role, if it has one."""
-        entry = self.tools.get(tool)
-        return entry.role if entry else None
-
     def irreversible(self, tool: str) -> bool:
         """Whether what this tool does cannot be undone."""
         entry = self.tools.get(tool)
@@ -307,16 +302,11 @@ class FallbackMap:
             self._cannot(call.tool, "cross_check", problem)
             return None
 
-    def pick(self, call: ToolCall, candidate: Step, result: Any) -> Any:
-        """Return a substitute's result in the form of the failed tool's; as it is when the map says nothing.
-
-        None, with a warning, when the ``pick`` fails on this result. For a composition ``result`` is the last
-        call's; names of earlier results are not defined here, use :meth:`pick_all`.
-        """
-        return self.pick_all(call, candidate, [result])
-
     def pick_all(self, call: ToolCall, candidate: Step, results: Sequence[Any]) -> Any:
-        """Like :meth:`pick`, over the results of all calls of a composition in order."""
+        """Return a substitute's results in the form of the failed tool's; the last as it is when the map says nothing.
+
+        ``results`` are those of all calls of a composition in order. None, with a warning, when the ``pick`` fails on them.
+        """
         if candidate.pick is None:
             return results[-1]
         return self._picked(call, candidate, results).value

@@ -223,7 +223,7 @@ def _beside(around: Around, size: float, above: float, mean: float) -> Counts:
     return Counts(worked, failed)
 
 
-class _Chain(NamedTuple):
+class _BeliefSteps(NamedTuple):
     """How a belief comes about: the mean of each level once it has heard the one above it and its own counts."""
 
     around: Around
@@ -235,7 +235,7 @@ class _Chain(NamedTuple):
     strength: float
 
 
-def _chain(evidence: Evidence, key: EvidenceKey, priors: Priors, scale: float) -> _Chain:
+def _chain(evidence: Evidence, key: EvidenceKey, priors: Priors, scale: float) -> _BeliefSteps:
     """Go down the levels. A pool's chance is a Beta distribution: its mean, and its size in pseudo-counts."""
     around = evidence.around(key, priors.strengths, scale)
     top_size, middle_size, own_size = priors.strengths
@@ -246,7 +246,7 @@ def _chain(evidence: Evidence, key: EvidenceKey, priors: Priors, scale: float) -
     if around.beside:
         beside = _beside(around, second_size, first, third)
         across = _within(_mean(priors.across, across, beside))
-    return _Chain(around, first, second_size, third, beside, across, _passed_on(third, size, own_size))
+    return _BeliefSteps(around, first, second_size, third, beside, across, _passed_on(third, size, own_size))
 
 
 def _after(mean: float, size: float, counts: Counts) -> tuple[float, float]:

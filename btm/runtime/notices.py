@@ -105,9 +105,8 @@ def check_lines(sources: SecondSources, conversation: str, available: Collection
     """
     fallback_map = sources.fallback_map
     names = list(fallback_map.tools if available is None else available)
-    writes = [
-        name for name in names if fallback_map.effect(name) is Effect.WRITE and not fallback_map.role(name)
-    ]
+    tools = fallback_map.tools
+    writes = [n for n in names if fallback_map.effect(n) is Effect.WRITE and tools[n].role is None]
     final = [name for name in writes if fallback_map.irreversible(name)]
     checks = sources.standing(conversation, (final or writes)[0]) if writes else []
     before = ", ".join(map(tool_name, final[:MAX_LINES]))

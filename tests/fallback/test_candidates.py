@@ -168,8 +168,8 @@ def test_what_the_map_says_about_a_tool() -> None:
     assert SHOP.effect("cancel_order") is Effect.WRITE
     assert SHOP.effect("ping") is Effect.READ
     assert SHOP.effect("nowhere") is None
-    assert SHOP.role("human") is ToolRole.ESCALATION
-    assert SHOP.role("get_order") is None
+    assert SHOP.tools["human"].role is ToolRole.ESCALATION
+    assert SHOP.tools["get_order"].role is None
     assert SHOP.irreversible("cancel_order")
     assert SHOP.idempotent("void_order")
     assert SHOP.idempotent("get_order")

@@ -123,7 +123,7 @@ def test_no_result_raises_into_the_caller(name: str) -> None:
     result = HOSTILE[name]()
     assert CHECKED.done(SET, result) is None
     assert CHECKED.compare(GET, result, result) is None
-    assert CHECKED.pick(SET, Step(Action.SWITCH, "put_price", pick="result.data.price"), result) is None
+    assert CHECKED.pick_all(SET, Step(Action.SWITCH, "put_price", pick="result.data.price"), [result]) is None
 
 
 def test_two_sources_that_disagree_are_told_by_field() -> None:
@@ -148,10 +148,10 @@ def test_a_cross_check_that_shows_nothing_neither_confirms_nor_contradicts(
 
 def test_pick_gives_the_form_that_was_wanted() -> None:
     offer = CHECKED.candidates(SET, None, {})[0]
-    assert CHECKED.pick(SET, offer, {"data": {"price": 9}}) == 9
-    assert CHECKED.pick(SET, offer, {"data": {}}) is None
+    assert CHECKED.pick_all(SET, offer, [{"data": {"price": 9}}]) == 9
+    assert CHECKED.pick_all(SET, offer, [{"data": {}}]) is None
     raw = object()
-    assert CHECKED.pick(SET, Step(Action.SWITCH, "put_price"), raw) is raw
+    assert CHECKED.pick_all(SET, Step(Action.SWITCH, "put_price"), [raw]) is raw
 
 
 @pytest.mark.parametrize(

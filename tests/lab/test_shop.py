@@ -247,7 +247,7 @@ def test_full_coverage_is_full_on_every_record(
         assert full, tool
         for candidate in full:
             assert candidate.missing == (), (tool, candidate.tool)
-            got = MAP.pick(call, candidate, shop.call(candidate.tool, candidate.arguments))
+            got = MAP.pick_all(call, candidate, [shop.call(candidate.tool, candidate.arguments)])
             if candidate.pick is not None:
                 given = dict(leaves(got))
                 lost = [path for path, leaf in leaves(wanted) if given.get(path, ABSENT) != leaf]
@@ -301,7 +301,7 @@ def test_the_form_stands_in_for_a_cancellation() -> None:
     shop = ShopSession()
     call = ToolCall("cancel_order", {"order_id": "S1001", "reason": "no longer needed"}, Effect.WRITE)
     (form,) = MAP.candidates(call, None, {})
-    picked = MAP.pick(call, form, shop.call(form.tool, form.arguments))
+    picked = MAP.pick_all(call, form, [shop.call(form.tool, form.arguments)])
     assert picked["order_id"] == "S1001"
     assert picked["status"] == "cancelled"
 

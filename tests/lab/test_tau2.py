@@ -182,7 +182,7 @@ def test_full_coverage_is_full_on_every_record(
         for candidate in full:
             assert candidate.missing == (), candidate.tool
             result = session.call(candidate.tool, candidate.arguments)
-            got = parsed(MAP.pick(call, candidate, result))
+            got = parsed(MAP.pick_all(call, candidate, [result]))
             if candidate.pick is None and tool.startswith(("list", "search")):
                 continue  # the whole of another shape
             given = dict(leaves(got))
@@ -265,7 +265,7 @@ def test_a_write_through_the_back_office_is_the_same_change() -> None:
         (candidate,) = MAP.candidates(call, None, {})
         assert candidate.missing == ()
         wanted = own.call(step.tool, step.arguments)
-        assert MAP.pick(call, candidate, other.call(candidate.tool, candidate.arguments)) == wanted
+        assert MAP.pick_all(call, candidate, [other.call(candidate.tool, candidate.arguments)]) == wanted
         assert own.digest() == other.digest()
         assert [w.change for w in own.writes] == [w.change for w in other.writes]
     assert set(seen) == {*CHANGES.values(), "modify_user_address"}

@@ -49,7 +49,7 @@ def test_a_first_map_is_valid_and_marks_its_guesses() -> None:
     assert made.irreversible("cancel_order")
     assert made.idempotent("put_note")
     assert made.escalations() == ("transfer_to_human_agents",)
-    assert str(made.role("refresh_token")) == "repair"
+    assert str(made.tools["refresh_token"].role) == "repair"
     assert "effect: read  # guessed from its name" in text
     assert "effect: write  # its readOnlyHint is false" in text
     assert "get_order:  # Get one order\n" in text
