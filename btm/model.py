@@ -22,6 +22,10 @@ NO_ARGUMENTS: Mapping[str, Any] = MappingProxyType({})
 class ChoiceEnum(StrEnum):
     """A closed set whose members users may write as text. A wrong text raises ValueError with the texts there are."""
 
+    __hash__ = (
+        str.__hash__
+    )  # that of an enumeration is written in Python, and keys of evidence are looked up often
+
     @classmethod
     def _missing_(cls, value: object) -> NoReturn:
         known = [member.value for member in cls]
@@ -40,6 +44,8 @@ class Effect(ChoiceEnum):
 
 class Family(StrEnum):
     """Groups of error kinds that call for the same kind of answer."""
+
+    __hash__ = str.__hash__
 
     TRANSIENT = "transient"
     PERSISTENT = "persistent"

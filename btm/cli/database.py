@@ -6,6 +6,7 @@ import sqlite3
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 
 from btm.errors import StoreError
@@ -77,7 +78,7 @@ class StoredEvidence:
 
     def counted(self) -> Sequence[tuple[EvidenceKey, float]]:
         """Return every key that has evidence and how much, strongest first."""
-        return sorted(self.credit.counted(self.now), key=lambda item: (-item[1], item[0]))
+        return sorted(self.credit.counted(self.now), key=itemgetter(1), reverse=True)
 
 
 def trends_of(where: str, keys: Collection[EvidenceKey] | None = None) -> Mapping[EvidenceKey, Trend]:

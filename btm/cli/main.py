@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import io
 import logging
 import os
@@ -161,6 +162,8 @@ def cli(context: click.Context, verbose: bool) -> None:
 
 def main() -> None:
     """Run the command line; errors of btm end it with one line and exit code 2."""
+    # A database's tens of thousands of keys hold no cycles: to look for some after every 700 took a third of the time.
+    gc.set_threshold(100_000, 20, 20)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal that has no bars gets question marks
     try:

@@ -36,7 +36,7 @@ class _Console(Console):
         # Names come from logs and models: what would steer the terminal is left out, only rich's own codes get there.
         for segment in super().render(renderable, options):
             text = segment.text
-            if segment.control or all(map(_shows, text)):
+            if segment.control or _is_plain(text):
                 yield segment
             else:
                 yield Segment("".join(filter(_shows, text)), segment.style)
@@ -44,6 +44,10 @@ class _Console(Console):
     def on_broken_pipe(self) -> None:
         # rich's own answer is exit code 1, which says that a check found something
         raise BrokenPipeError(errno.EPIPE, "the reader of the output is gone")
+
+
+def _is_plain(text: str) -> bool:
+    return text.isprintable() or all(line.isprintable() for line in text.split("\n"))
 
 
 def _shows(character: str) -> bool:
@@ -95,7 +99,7 @@ def emit_json(document: Any) -> None:
 
 def inert(text: str) -> str:
     """Return a JSON text with whatever would steer a terminal, or turn a line about, escaped."""
-    if all(map(_shows, text)):
+    if _is_plain(text):
         return text
     return "".join(c if _shows(c) else json.dumps(c)[1:-1] for c in text)
 

@@ -9,7 +9,7 @@ window and for counts that fade. Nothing here reads a clock or keeps anything.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -41,13 +41,13 @@ def may_show_change(total: Counts) -> bool:
     return worked + failed >= _FEWEST and min(worked, failed) >= _FEWEST_OF_EACH
 
 
-def since_change(latest: Sequence[WeighedAttempt], total: Counts, known: Counts) -> int | None:
+def since_change(latest: Sequence[WeighedAttempt], total: Counts, known: Callable[[], Counts]) -> int | None:
     """Return from which of the latest attempts on a key's chance is another one; None where none is that probable.
 
-    ``latest`` are in the order of time, and part of ``total``, the key's decayed counts. ``known`` are the pseudo-counts
-    that the key believes without evidence of its own: a change is only one if what came after it would have been
-    foretold no worse without what came before (the prequential log loss; A. P. Dawid, "Statistical theory: the
-    prequential approach", JRSS A 147, 1984).
+    ``latest`` are in the order of time, and part of ``total``, the key's decayed counts. ``known`` returns the
+    pseudo-counts that the key believes without evidence of its own; it is asked only where a change is probable. That is
+    one only if what came after it would have been foretold no worse without what came before (the prequential log
+    loss; A. P. Dawid, "Statistical theory: the prequential approach", JRSS A 147, 1984).
     """
     worked = np.array([a.weight * a.success for a in latest])[::-1].cumsum()[::-1]
     failed = np.array([a.weight * (not a.success) for a in latest])[::-1].cumsum()[::-1]
@@ -62,9 +62,9 @@ def since_change(latest: Sequence[WeighedAttempt], total: Counts, known: Counts)
     if not len(latest) or odds.sum() <= CERTAIN / (1.0 - CERTAIN):
         return None
     first = int(gain.argmax())
-    after = Counts(float(worked[first]), float(failed[first]))
-    with_before = Counts(known.successes + before_worked[first], known.failures + before_failed[first])
-    return first if _foretold(known, after) >= _foretold(with_before, after) else None
+    after, without = Counts(float(worked[first]), float(failed[first])), known()
+    with_before = Counts(without.successes + before_worked[first], without.failures + before_failed[first])
+    return first if _foretold(without, after) >= _foretold(with_before, after) else None
 
 
 def _foretold(known: Counts, after: Counts) -> float:

@@ -10,7 +10,7 @@ independent tries.)
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
@@ -100,7 +100,7 @@ class _Pools:
 
     def weighed(self, counts: Counts) -> Counts:
         """Return what one key tells its pool."""
-        return _weighed(counts.times(self.scale), self.strengths[2])
+        return _weighed(counts, self.strengths[2], self.scale)
 
     def within_top(self, middle: Level) -> Counts:
         """Return what one middle pool tells the level above it."""
@@ -129,18 +129,30 @@ class Evidence:
         self._unit = 1.0  # what weights were multiplied by when their landmark was moved
         self._pools: _Pools | None = None
         for key, successes, failures in rows:
-            self.add(key, successes, failures)
+            if key in self._keys:
+                self.add(key, successes, failures)
+            else:
+                self._keys[key] = Counts(max(successes, 0.0), max(failures, 0.0))
+                self._put_beside(key)
 
     def add(self, key: EvidenceKey, successes: float, failures: float) -> None:
         """Add weight to a key; negative weight takes evidence back."""
         before = self._keys.get(key)
         after = self._keys[key] = _plus(before or NOTHING, successes, failures)
         if before is None:
-            self._beside.setdefault(_here(key), {})[key] = None
-            if key.action is Action.SWITCH:
-                self._switches.setdefault((key.tool, key.kind), {})[key] = None
+            self._put_beside(key)
         if self._pools is not None:
             self._pools.moved(key, after)
+
+    def _put_beside(self, key: EvidenceKey) -> None:
+        self._beside.setdefault(_here(key), {})[key] = None
+        if key.action is Action.SWITCH:
+            self._switches.setdefault((key.tool, key.kind), {})[key] = None
+
+    def put(self, counts: Mapping[EvidenceKey, Counts]) -> None:
+        """Have keys that are known stand at these sums."""
+        self._keys.update(counts)
+        self._pools = None
 
     def rescale(self, factor: float) -> None:
         """Multiply all weights, when their landmark is moved."""
@@ -183,12 +195,8 @@ class Evidence:
 
     def around(self, key: EvidenceKey, strengths: Strengths, scale: float = 1.0) -> Around:
         """Return what a key believes under these strengths; ``scale`` is the decay factor at the time of reading."""
+        top, middle, own, _ = self.above(key, strengths, scale)
         pools = self._pooled(strengths, scale)
-        top_level, middle_level = pools_of(key)
-        own = self.counts(key)
-        mine = pools.told.get(key, NOTHING)
-        top = _minus(pools.top.get(top_level, NOTHING), pools.within_top(middle_level))
-        middle = _minus(pools.middle.get(middle_level, NOTHING), mine)
         beside: list[tuple[Counts, Counts]] = []
         for other in self._beside.get(_here(key), ()):
             if other == key:
@@ -202,7 +210,15 @@ class Evidence:
                 beside.append((theirs, _minus(pool, theirs)))
         if key.target:
             beside = [(theirs, middle) for theirs, _ in beside]
-        return Around(top, middle, own.times(scale), tuple(beside))
+        return Around(top, middle, own, tuple(beside))
+
+    def above(self, key: EvidenceKey, strengths: Strengths, scale: float = 1.0) -> Around:
+        """Return what :meth:`around` does, but for the tool's other kinds."""
+        pools = self._pooled(strengths, scale)
+        top_level, middle_level = pools_of(key)
+        top = _minus(pools.top.get(top_level, NOTHING), pools.within_top(middle_level))
+        middle = _minus(pools.middle.get(middle_level, NOTHING), pools.told.get(key, NOTHING))
+        return Around(top, middle, self.counts(key).times(scale))
 
     def _pooled(self, strengths: Strengths, scale: float) -> _Pools:
         # In steps that the landmark does not move: the same evidence at the same time is pooled in the same way.
@@ -229,10 +245,13 @@ def _here(key: EvidenceKey) -> _Here:
     return key.tool, key.action, key.target, key.ordinal
 
 
-def _weighed(counts: Counts, strength: float) -> Counts:
-    """Return what a group of tries tells about the mean of its pool, in tries."""
-    total = counts.total
-    return counts.times((strength + 1.0) / (strength + total)) if total > 1.0 else counts
+def _weighed(counts: Counts, strength: float, scale: float = 1.0) -> Counts:
+    """Return what a group of tries, each of this weight, tells about the mean of its pool, in tries."""
+    worked, failed = counts
+    total = scale * (worked + failed)
+    if total > 1.0:
+        scale *= (strength + 1.0) / (strength + total)
+    return Counts(scale * worked, scale * failed)
 
 
 def _sum(parts: Iterable[Counts]) -> Counts:

@@ -15,14 +15,13 @@ counts are left out there too. Counted twice, in the mean and on top of it, they
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 from scipy.special import betaln, expit, logit
 
 from btm.learning.posterior import Counts, Evidence, Level, Priors, levels, pooled, start_mean
@@ -39,6 +38,9 @@ _LOG_STRENGTH_SD = 0.5
 _LOG_ODDS_SD = 0.5
 _LARGEST_SHIFT = 3.0
 _ROUNDS = 3
+
+_GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
+_NEAR = 1e-4  # of a strength, that part; of a chance, a fortieth of a percent at most
 
 MOST_KEYS = 1_000
 """Keys that priors are fitted to."""
@@ -138,7 +140,26 @@ def _strength(told: _LevelCounts, shipped: float) -> float:
         return lean - log_likelihood(math.exp(log_strength), *told)
 
     low, high = (math.log(bound) for bound in STRENGTH_BOUNDS)
-    return math.exp(float(minimize_scalar(cost, bounds=(low, high), method="bounded").x))
+    return math.exp(_least(cost, low, high))
+
+
+def _least(cost: Callable[[float], float], low: float, high: float) -> float:
+    """Return where a cost with one valley is least, by golden sections.
+
+    SciPy's optimizers take longer to import than everything else on the way to a first plan.
+    """
+    x, y = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    at_x, at_y = cost(x), cost(y)
+    while high - low > _NEAR:
+        if at_x <= at_y:
+            high, y, at_y = y, x, at_x
+            x = high - _GOLDEN * (high - low)
+            at_x = cost(x)
+        else:
+            low, x, at_x = x, y, at_y
+            y = low + _GOLDEN * (high - low)
+            at_y = cost(y)
+    return (low + high) / 2.0
 
 
 def _table(rows: Sequence[tuple[float, Counts]]) -> _LevelCounts:
@@ -169,7 +190,7 @@ def _keys(evidence: Evidence, keys: Sequence[EvidenceKey], priors: Priors) -> _L
     rows: list[tuple[float, Counts]] = []
     strength = priors.strengths[1]
     for key in keys:
-        _, middle, own, _ = evidence.around(key, priors.strengths)
+        _, middle, own, _ = evidence.above(key, priors.strengths)
         above = _mean_above_middle(evidence, key, priors)
         rows.append(((strength * above + middle.successes) / (strength + middle.total), own))
     return _table(rows)
@@ -211,7 +232,7 @@ def _shift(start: Mapping[Level, float], seen: Mapping[Level, Counts], strength:
 
     if not seen:
         return 0.0
-    return float(minimize_scalar(cost, bounds=(-_LARGEST_SHIFT, _LARGEST_SHIFT), method="bounded").x)
+    return _least(cost, -_LARGEST_SHIFT, _LARGEST_SHIFT)
 
 
 def _tops_like(top: Level) -> list[Level]:

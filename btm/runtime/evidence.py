@@ -119,19 +119,16 @@ class Credit:
         """Go through what earlier processes lived through, the oldest first, and let go what it shows to be past."""
         recent = [(key, success, min(at, self._latest_at)) for key, success, at in recent]
         doubtful = any(may_show_change(self._own(key)) for key in {key for key, _, _ in recent})
-        whole = self._evidence
         if doubtful and self._believe is pooled:
-            self._evidence = Evidence(whole.rows())
+            was = {key: self._evidence.counts(key) for key, _, _ in recent}
             for key, success, at in recent:
                 self._add(key, success, at, -1.0)
             for key, success, at in recent:
                 self._add(key, success, at, 1.0)
                 self._recent.append((key, success, at))
                 self._let_go(key, at)
-            self._evidence, found = whole, self._evidence
-            for key in self._changed:
-                was, now = whole.counts(key), found.counts(key)
-                whole.add(key, now.successes - was.successes, now.failures - was.failures)
+            # What has not changed stays as it was read, to the last bit.
+            self._evidence.put({key: counts for key, counts in was.items() if key not in self._changed})
         else:
             self._recent.extend(recent)
 
@@ -146,12 +143,13 @@ class Credit:
             return
         scale = self._decay.scale(at)
         latest = [one for one in self._recent if one[0] == key]
-        belief = self._believe(self._evidence, key, self._priors, scale)
-        first = since_change(
-            [WeighedAttempt(ok, self._decay.weight(min(t, at)) * scale) for _, ok, t in latest],
-            total,
-            Counts(belief.alpha - belief.worked, belief.beta - (belief.n - belief.worked)),
-        )
+
+        def known() -> Counts:
+            belief = self._believe(self._evidence, key, self._priors, scale)
+            return Counts(belief.alpha - belief.worked, belief.beta - (belief.n - belief.worked))
+
+        weighed = [WeighedAttempt(ok, self._decay.weight(min(t, at)) * scale) for _, ok, t in latest]
+        first = since_change(weighed, total, known)
         if first is None:
             return
         kept = latest[first:]

@@ -101,8 +101,8 @@ def test_what_was_let_go_cannot_be_taken_back() -> None:
 def test_a_change_is_none_where_its_pool_alone_would_foretell_worse() -> None:
     latest = [WeighedAttempt(n % 2 == 0, 1.0) for n in range(30)] + [WeighedAttempt(True, 1.0)] * 24
     total = Counts(39.0, 15.0)
-    assert since_change(latest, total, Counts(1.0, 1.0)) == 30
-    assert since_change(latest, total, Counts(1.0, 20.0)) is None
+    assert since_change(latest, total, lambda: Counts(1.0, 1.0)) == 30
+    assert since_change(latest, total, lambda: Counts(1.0, 20.0)) is None
 
 
 def test_few_attempts_or_all_alike_show_no_change() -> None:

@@ -445,7 +445,7 @@ def test_a_memory_whose_database_is_locked_keeps_its_events_and_the_agent_does_n
         started = time.monotonic()
         for n in range(20):
             assert memory.call(call("get_order", "talk", f"c{n}"), lambda *_: "answer").result == "answer"
-        assert time.monotonic() - started < 1.0
+        assert time.monotonic() - started < 4.0
         assert not memory.flush()
         with pytest.raises(StoreError, match="locked"):
             memory.report("c1", "stale_data", conversation="talk")
