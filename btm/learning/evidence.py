@@ -198,18 +198,11 @@ class Evidence:
         top, middle, own, _ = self.above(key, strengths, scale)
         pools = self._pooled(strengths, scale)
         beside: list[tuple[Counts, Counts]] = []
-        for other in self._beside.get(_here(key), ()):
-            if other == key:
-                continue
-            theirs = pools.told[other]
-            if key.target:  # of the same pool, where it would count twice
-                middle = _minus(middle, theirs)
-                beside.append((theirs, middle))
-            else:
-                pool = pools.middle.get(pools_of(other)[1], NOTHING)
-                beside.append((theirs, _minus(pool, theirs)))
-        if key.target:
-            beside = [(theirs, middle) for theirs, _ in beside]
+        for other in self._others(key):
+            theirs, rest = pools.told[other], middle
+            if not key.target:
+                rest = _minus(pools.middle.get(pools_of(other)[1], NOTHING), theirs)
+            beside.append((theirs, rest))
         return Around(top, middle, own, tuple(beside))
 
     def above(self, key: EvidenceKey, strengths: Strengths, scale: float = 1.0) -> Around:
@@ -218,7 +211,14 @@ class Evidence:
         top_level, middle_level = pools_of(key)
         top = _minus(pools.top.get(top_level, NOTHING), pools.within_top(middle_level))
         middle = _minus(pools.middle.get(middle_level, NOTHING), pools.told.get(key, NOTHING))
+        if key.target:  # other kinds are of the same pool, where they would count twice
+            for other in self._others(key):
+                middle = _minus(middle, pools.told[other])
         return Around(top, middle, self.counts(key).times(scale))
+
+    def _others(self, key: EvidenceKey) -> Iterator[EvidenceKey]:
+        """Iterate over the same tool's keys of other kinds."""
+        return (other for other in self._beside.get(_here(key), ()) if other != key)
 
     def _pooled(self, strengths: Strengths, scale: float) -> _Pools:
         # In steps that the landmark does not move: the same evidence at the same time is pooled in the same way.

@@ -7,6 +7,7 @@ other orders would each wait for what the other has, on PostgreSQL until it ends
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from functools import cache
 from itertools import islice
 from operator import itemgetter
 from typing import Any
@@ -17,18 +18,19 @@ from btm.errors import StoreError
 from btm.model import Incident, IncidentState
 from btm.store import CallEvent, FittedConversation, ShapeRow, meta
 from btm.store import schema as t
-from btm.store.database import insert_into
+from btm.store.database import dialect_insert, insert_into, insert_rows
 from btm.store.rows import KEY_COLUMNS, attempt_row, evidence_row, incident_row, name, summed
 
 _PATH_LIMIT = 512
 _AT_ONCE = 10_000
+_ATTEMPT = insert(t.attempts)
 
 
 def add_attempts(connection: Connection, events: Iterable[CallEvent]) -> None:
     """Add the attempts of calls; :func:`add_lessons` adds what they teach."""
     rows = [attempt_row(e.call.conversation, a) for e in events for a in e.attempts]
     if rows:
-        connection.execute(insert(t.attempts), rows)
+        insert_rows(connection, _ATTEMPT, rows)
 
 
 def add_lessons(connection: Connection, events: Collection[CallEvent]) -> None:
@@ -48,17 +50,16 @@ def add_evidence(connection: Connection, rows: list[dict[str, Any]]) -> None:
     """Add to keys' sums."""
     if not rows:
         return
-    statement = insert_into(connection, t.evidence)
-    connection.execute(
-        statement.on_conflict_do_update(
-            index_elements=list(KEY_COLUMNS),
-            set_={
-                "successes": t.evidence.c.successes + statement.excluded.successes,
-                "failures": t.evidence.c.failures + statement.excluded.failures,
-            },
-        ),
-        sorted(rows, key=itemgetter(*KEY_COLUMNS)),
-    )
+    adding = _adding(connection.dialect.name)
+    insert_rows(connection, adding, sorted(rows, key=itemgetter(*KEY_COLUMNS)))
+
+
+@cache
+def _adding(dialect: str) -> Any:
+    """Return the statement that adds to keys' sums."""
+    statement = dialect_insert(dialect, t.evidence)
+    summing = {c: t.evidence.c[c] + statement.excluded[c] for c in ("successes", "failures")}
+    return statement.on_conflict_do_update(index_elements=list(KEY_COLUMNS), set_=summing)
 
 
 def add_shapes(connection: Connection, rows: Iterable[ShapeRow]) -> None:
@@ -100,7 +101,14 @@ def put_incidents(connection: Connection, incidents: Iterable[Incident]) -> None
     latest = {incident.incident_id: incident_row(incident) for incident in incidents}
     if not latest:
         return
-    statement = insert_into(connection, t.incidents)
+    standing = _standing(connection.dialect.name)
+    insert_rows(connection, standing, sorted(latest.values(), key=itemgetter("incident_id")))
+
+
+@cache
+def _standing(dialect: str) -> Any:
+    """Return the statement that has incidents stand as they were last heard of."""
+    statement = dialect_insert(dialect, t.incidents)
     changing = {c: statement.excluded[c] for c in ("kind", "state", "closed_at")}
     # What is settled stays so: a run that is replayed later opens the same incidents again. One that was left can
     # still be settled, when its conversation goes on, but not be left twice.
@@ -110,7 +118,4 @@ def put_incidents(connection: Connection, incidents: Iterable[Incident]) -> None
         state != IncidentState.ESCALATED,
         or_(state != left, statement.excluded.state != left),
     )
-    connection.execute(
-        statement.on_conflict_do_update(index_elements=["incident_id"], set_=changing, where=unsettled),
-        sorted(latest.values(), key=itemgetter("incident_id")),
-    )
+    return statement.on_conflict_do_update(index_elements=["incident_id"], set_=changing, where=unsettled)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import islice
 from operator import itemgetter
 from typing import Any
@@ -12,7 +13,7 @@ from sqlalchemy import Connection, select, tuple_
 
 from btm.store import CallEvent
 from btm.store import schema as t
-from btm.store.database import insert_into
+from btm.store.database import dialect_insert, insert_rows
 from btm.store.rows import call_row, name
 from btm.support.call_ids import name_beside
 
@@ -45,9 +46,9 @@ def _insert_new(
     if _all_new(connection, rows):
         fresh |= calls
         return {}
-    statement = insert_into(connection, t.calls).on_conflict_do_nothing()
     written = connection.execute(
-        statement.returning(t.calls.c.conversation, t.calls.c.call_id), sorted(rows, key=_IDENTITY)
+        _adding(connection.dialect.name).returning(t.calls.c.conversation, t.calls.c.call_id),
+        sorted(rows, key=_IDENTITY),
     )
     inserted = {(row.conversation, row.call_id) for row in written}
     left: dict[int, CallEvent] = {}
@@ -67,13 +68,19 @@ def _all_new(connection: Connection, rows: list[dict[str, Any]]) -> bool:
     To be told which were there takes several times as long as to insert them.
     """
     point = connection.begin_nested()
-    statement = insert_into(connection, t.calls).on_conflict_do_nothing()
-    ordered = sorted(rows, key=_IDENTITY) if connection.dialect.name != "sqlite" else rows
-    if connection.execute(statement, ordered).rowcount == len(rows):
+    dialect = connection.dialect.name
+    ordered = sorted(rows, key=_IDENTITY) if dialect != "sqlite" else rows
+    if insert_rows(connection, _adding(dialect), ordered) == len(rows):
         point.commit()
         return True
     point.rollback()
     return False
+
+
+@cache
+def _adding(dialect: str) -> Any:
+    """Return the statement that adds calls, but for those that are there."""
+    return dialect_insert(dialect, t.calls).on_conflict_do_nothing()
 
 
 def _fingerprints(connection: Connection, calls: Iterable[CallEvent]) -> dict[tuple[str, str], str]:

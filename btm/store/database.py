@@ -9,11 +9,13 @@ import stat
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext, suppress
+from functools import lru_cache
+from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, make_url, text
+from sqlalchemy import URL, Connection, Dialect, Engine, Table, create_engine, event, make_url, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import (
     ArgumentError,
@@ -247,7 +249,32 @@ def _is_pipe(path: str) -> bool:
 
 def insert_into(connection: Connection, table: Table) -> Any:
     """Return an INSERT of the database's own dialect, which knows ON CONFLICT."""
-    return (sqlite if connection.dialect.name == "sqlite" else postgresql).insert(table)
+    return dialect_insert(connection.dialect.name, table)
+
+
+def dialect_insert(dialect: str, table: Table) -> Any:
+    """Return what :func:`insert_into` does, of a dialect by its name."""
+    return (sqlite if dialect == "sqlite" else postgresql).insert(table)
+
+
+def insert_rows(connection: Connection, statement: Any, rows: Sequence[dict[str, Any]]) -> int:
+    """Insert rows that have the same columns; return how many of them were not there or were changed."""
+    if connection.dialect.name != "sqlite":
+        return int(connection.execute(statement, rows).rowcount)
+    # Values as SQLite has them, in the statement's order: to name and to convert each takes longer than to insert it.
+    text, order, constant = _compiled(connection.dialect, statement, tuple(rows[0]))
+    values = [order(constant | row) for row in rows] if constant else list(map(order, rows))
+    return int(connection.exec_driver_sql(text, values).rowcount)
+
+
+@lru_cache(maxsize=64)
+def _compiled(
+    dialect: Dialect, statement: Any, columns: tuple[str, ...]
+) -> tuple[str, Callable[[dict[str, Any]], tuple[Any, ...]], dict[str, Any]]:
+    """Return a statement as text, how a row is put in its order, and the values that are the same in every row."""
+    compiled = statement.compile(dialect=dialect, column_keys=list(columns))
+    constant = {key: value for key, value in compiled.params.items() if key not in columns}
+    return compiled.string, itemgetter(*compiled.positiontup), constant
 
 
 def is_locked(error: SQLAlchemyError) -> bool:

@@ -439,7 +439,7 @@ def test_a_memory_whose_database_is_locked_keeps_its_events_and_the_agent_does_n
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "btm.db"
-    monkeypatch.setattr(troubles, "LOCK_WAIT_S", 0.05)
+    monkeypatch.setattr(troubles, "LOCK_WAIT_S", 0.3)
     memory = memory_of(path=path)
     with held(path, monkeypatch):
         started = time.monotonic()
