@@ -48,6 +48,12 @@ _SCENARIOS_HELP = (
     "--base-url", metavar="URL", help="A chat model as the agent: an OpenAI-compatible server, with --model."
 )
 @click.option("--model", metavar="NAME", help="The model's name there.")
+@click.option(
+    "--show",
+    metavar="ID,...",
+    help="With --base-url: tasks that the model sees done before each request, and that are not measured; small models "
+    "need two to make calls at all.",
+)
 @click.option("--scenario", "scenarios", multiple=True, metavar="NAME", help=_SCENARIOS_HELP)
 @click.option(
     "--arms",
@@ -203,6 +209,8 @@ def evaluate(as_json: bool, list_arms: bool, grid: bool, picture: str | None, **
             from btm.lab.own_agent import model_name  # noqa: PLC0415
 
             options["agent"] = model_name(base_url, model)
+        elif options["show"]:
+            raise EvaluationError("--show shows tasks to a chat model: it goes with --base-url and --model")
         if grid:
             _grid(options, picture, as_json)
             return
@@ -286,6 +294,7 @@ def _request(
     domain: str,
     fallback_map: str | None,
     agent: str | None,
+    show: str | None,
     scenarios: tuple[str, ...],
     arms: str,
     seeds: str,
@@ -324,6 +333,7 @@ def _request(
         domain=domain,
         fallback_map=fallback_map,
         agent=agent,
+        shown=tuple(filter(None, (name.strip() for name in (show or "").split(",")))),
         seeds=numbers if len(numbers) > 1 else (),
         scenarios=read_scenarios(scenarios) or default_scenarios(profile),
         arms=tuple(filter(None, (arm.strip() for arm in arms.split(",")))),

@@ -97,7 +97,8 @@ class AgentRun:
 
     ``completed`` are the numbers of the steps that gave a result; ``stuck_at`` is the step whose values were never
     seen, which ended the episode; ``escalated`` is a hand-over that the script does not ask for; ``spent`` says
-    that the budget of calls ended it; ``said`` is what an agent of one's own answered.
+    that the budget of calls ended it; ``said`` is what an agent of one's own answered, ``tokens`` what its model read and
+    wrote.
     """
 
     completed: tuple[int, ...]
@@ -107,6 +108,7 @@ class AgentRun:
     answers: tuple[str, ...]
     spent: bool = False
     said: str = ""
+    tokens: int = 0
 
     @property
     def answered(self) -> frozenset[str]:

@@ -29,6 +29,7 @@ DEFINITIONS: Mapping[str, str] = {
     "calls": "calls that reached the tools, an episode",
     "waited_s": "simulated seconds spent in failing calls and between calls, an episode",
     "tokens": f"what the arm said to the agent, an episode, at {CHARACTERS_A_TOKEN} characters a token",
+    "model_tokens": "what the agent's model read and wrote, an episode, by its server's count; none without a model",
     "money": "calls and tokens at the prices given, an episode; none without prices",
 }
 """What each column means. Shares are None where there is no such episode."""
@@ -79,6 +80,7 @@ class BehaviourRow:
     calls: float
     waited_s: float
     tokens: float
+    model_tokens: float | None = None
     money: float | None = None
 
 
@@ -115,6 +117,7 @@ def _row(
         calls=calls,
         waited_s=sum(e.waited_s for e in mine) / each,
         tokens=tokens,
+        model_tokens=sum(e.model_tokens for e in mine) / each or None,
         money=None if prices is None else calls * prices.call + tokens * prices.token,
     )
 

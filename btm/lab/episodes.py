@@ -84,6 +84,7 @@ def _episode(arm: Arm, stage: Stage, desks: list[Desk], run: AgentRun | None, *,
         longest_loop=max(desk.injector.longest_loop for desk in desks),
         wrong_writes=wrong_writes(setup.task, desks[-1].session.writes),
         claimed=run is not None and _claimed(desks[-1], run),
+        model_tokens=run.tokens if run is not None else 0,
         injected_chars=sum(desk.injected_chars for desk in desks),
     )
 

@@ -74,7 +74,7 @@ def evaluate_held_out(
     each = learning + (len(tasks) - half) * (sorts + scenarios * len(request.arms))
     counter = EpisodeCounter(request.worlds * each, progress)
     fallback_map = map_of(environment)
-    agent = agent_of(request)
+    agent = agent_of(request, environment)
     episodes: list[Episode] = []
     left_out = dict.fromkeys(request.scenarios, 0)
     for number in range(request.worlds):

@@ -29,6 +29,7 @@ class Episode:
     ``trials`` counts how often the task was begun anew, ``longest_loop`` how
     often one failed call was repeated at most, ``wrong_writes`` changes that the task does not ask for.
     ``injected_chars`` is the length of what the arm said to the agent, ``claimed`` that the agent ended as if all was done.
+    ``model_tokens`` are those that a model read and wrote, over all turns, by its server's count; 0 without a model.
     """
 
     arm: str
@@ -51,6 +52,7 @@ class Episode:
     wrong_writes: int = 0
     injected_chars: int = 0
     claimed: bool = False
+    model_tokens: int = 0
 
     @property
     def dropped(self) -> bool:

@@ -115,7 +115,7 @@ def _planned(
     environment: Environment, fallback_map: FallbackMap, request: Request, tasks: Sequence[Task]
 ) -> list[tuple[int, Stage, Setup]]:
     """Return the episodes in their order, each with its round: all is whole, then the service is down, then whole again."""
-    agent = agent_of(request)
+    agent = agent_of(request, environment)
     stages = [
         Stage(environment, fallback_map, request.faults, name=f"round {n + 1}", agent=agent)
         for n in range(ROUNDS)

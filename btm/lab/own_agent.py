@@ -18,7 +18,7 @@ import orjson
 
 from btm.errors import EvaluationError
 from btm.lab.agent import AgentCall, AgentRun, Call
-from btm.lab.environment import Task, ToolSpec
+from btm.lab.environment import Environment, Task, ToolSpec
 from btm.lab.loading import load_named
 from btm.lab.toolspec import PYTHON_TYPES, where
 
@@ -33,12 +33,13 @@ _MODEL = "model:"
 class OwnAgent:
     """A factory of the user's, run on tasks. An exception of the agent's own ends its episode, undone.
 
+    ``shown`` are demonstrations that a chat model gets first. What the agent keeps as its ``tokens`` is counted.
     Raises EvaluationError when there is no such factory, or what it makes cannot be called.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, shown: Sequence[Any] = ()) -> None:
         self.name = name
-        self._make = _model_agent(name) if name.startswith(_MODEL) else load_named(name, "the agent")
+        self._make = _model_agent(name, shown) if name.startswith(_MODEL) else load_named(name, "the agent")
         if not callable(self._make):
             raise EvaluationError(
                 f"the agent {name} is a {type(self._make).__name__}; expected a function of its tools"
@@ -94,7 +95,10 @@ class OwnAgent:
             for a in task.answers
             if (str(a.sources[0].value) in showed if a.looked else a.text.casefold() in text.casefold())
         )
-        return AgentRun((), given_up, tuple(made), None, told, said=text)
+        tokens = getattr(agent, "tokens", 0)
+        return AgentRun(
+            (), given_up, tuple(made), None, told, said=text, tokens=tokens if isinstance(tokens, int) else 0
+        )
 
     def _tell(self, task: Task, error: Exception) -> None:
         if not self._told:
@@ -122,16 +126,23 @@ def agent_words(name: str | None) -> list[str]:
     return ["--base-url", base_url, "--model", model] if name.startswith(_MODEL) else ["--agent", name]
 
 
-def _model_agent(name: str) -> Any:
+def _model_agent(name: str, shown: Sequence[Any]) -> Any:
     from btm.lab.chat.model_agent import agent_factory  # noqa: PLC0415 - only a run with a model needs it
 
     model, _, base_url = name.removeprefix(_MODEL).partition("@")
-    return agent_factory(base_url, model)
+    return agent_factory(base_url, model, shown)
 
 
-def agent_of(request: Request) -> OwnAgent | None:
+def agent_of(request: Request, environment: Environment) -> OwnAgent | None:
     """Return the agent that a request names, None where it is the scripted one."""
-    return OwnAgent(request.agent) if request.agent is not None else None
+    if request.agent is None:
+        return None
+    if not request.shown:
+        return OwnAgent(request.agent)
+    from btm.lab.chat.model_agent import demonstration  # noqa: PLC0415 - as above
+
+    shown = [task for task in environment.tasks if task.task_id in request.shown]
+    return OwnAgent(request.agent, [demonstration(environment, task) for task in shown])
 
 
 def _awaited(answer: Any) -> Any:

@@ -90,6 +90,7 @@ def command_line(request: Request) -> str:
     words = ["btm", "eval", "--domain", request.domain]
     words += ["--map", request.fallback_map] if request.fallback_map is not None else []
     words += agent_words(request.agent)
+    words += ["--show", ",".join(request.shown)] if request.shown else []
     if request.scenarios != default_scenarios(request.profile):
         words += ["--scenario", ",".join(request.scenarios)]
     words += ["--arms", ",".join(request.arms), "--seed", _seeds(request)]

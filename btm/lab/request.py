@@ -44,7 +44,7 @@ class Request:
     its half of the tasks, each time with other faults; ``contrast`` and ``allowance`` are those of its worlds
     (:mod:`btm.lab.world`). ``best_fixed`` runs the fixed orders too. ``seeds``, where there are several, run one after
     the other, each with memories of its own. ``fallback_map`` replaces the domain's, ``agent`` (``module:attribute``) the
-    scripted agent.
+    scripted agent. ``shown`` are tasks that a chat model sees done before each request; they are not measured.
     """
 
     domain: str = "shop"
@@ -62,6 +62,7 @@ class Request:
     seeds: tuple[int, ...] = ()
     fallback_map: str | None = None
     agent: str | None = None
+    shown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

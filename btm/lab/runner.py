@@ -44,7 +44,8 @@ def evaluate(
             f"there is no profile {request.profile!r}: expected {' or '.join(PROFILES)}{hint}"
         )
     environment = load_environment(request.domain, request.fallback_map)
-    tasks = choose_tasks(environment, request.tasks)
+    shown = choose_tasks(environment, request.shown)
+    tasks = tuple(task for task in choose_tasks(environment, request.tasks) if task not in shown)
     if request.profile == HETEROGENEOUS:
         from btm.lab.holdout import evaluate_held_out  # noqa: PLC0415 - the plain arms need no memory
 
@@ -65,7 +66,7 @@ def evaluate(
         )
         return replace(made, request=request)
     fallback_map = map_of(environment)
-    stage = Stage(environment, fallback_map, request.faults, agent=agent_of(request))
+    stage = Stage(environment, fallback_map, request.faults, agent=agent_of(request, environment))
     setups, left_out = _set_up(stage, request, tasks)
     episodes: list[Episode] = []
     kept = Kept()

@@ -207,8 +207,8 @@ def _said(error: Exception) -> str:
 
 
 def agent_over(model: BaseChatModel, tools: Sequence[Callable[..., Any]], system_prompt: str) -> Any:
-    """Return LangChain's agent over plain functions, with nothing of btm in it."""
-    return create_agent(model, list(tools), system_prompt=system_prompt)
+    """Return LangChain's agent over plain functions, with nothing of btm in it; it is asked ``MAX_TURNS`` times at most."""
+    return create_agent(model, list(tools), system_prompt=system_prompt, middleware=[_TurnLimit()])
 
 
 def tools_of(specs: Sequence[ToolSpec], invoke: Invoke) -> list[BaseTool]:
@@ -225,22 +225,26 @@ def tools_of(specs: Sequence[ToolSpec], invoke: Invoke) -> list[BaseTool]:
     return [made(spec) for spec in specs]
 
 
-def shown_as(tasks: Sequence[ChatTask]) -> list[AnyMessage]:
-    """Return tasks as messages of conversations in which nothing fails: what a model learns the form of calls from."""
+@dataclass(frozen=True, slots=True)
+class Demonstration:
+    """A request that is done, and nothing failed: its calls (tool, arguments, result) and the closing message."""
+
+    request: str
+    calls: tuple[tuple[str, Mapping[str, Any], Any], ...]
+    closing: str
+
+
+def shown_as(done: Sequence[Demonstration]) -> list[AnyMessage]:
+    """Return demonstrations as messages: what a model learns the form of calls from."""
     messages: list[AnyMessage] = []
-    for number, task in enumerate(tasks):
+    for number, task in enumerate(done):
         messages.append(HumanMessage(task.request))
-        for step, (gold, result) in enumerate(zip(task.gold, task.played()[1], strict=True)):
+        for step, (tool, arguments, result) in enumerate(task.calls):
             call_id = f"shown-{number}-{step}"
-            asked: Any = {
-                "name": gold.tool,
-                "args": dict(gold.arguments),
-                "id": call_id,
-                "type": "tool_call",
-            }
+            asked: Any = {"name": tool, "args": dict(arguments), "id": call_id, "type": "tool_call"}
             messages.append(AIMessage("", tool_calls=[asked]))
             # As LangChain's tool node writes a result.
             text = json.dumps(result, ensure_ascii=False)
-            messages.append(ToolMessage(text, name=gold.tool, tool_call_id=call_id))
+            messages.append(ToolMessage(text, name=tool, tool_call_id=call_id))
         messages.append(AIMessage(task.closing))
     return messages

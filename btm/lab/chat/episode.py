@@ -10,7 +10,7 @@ from typing import Any, Self
 from langchain_core.language_models import BaseChatModel
 
 from btm.fallback import FallbackMap
-from btm.lab.chat.agents import shown_as, talk, tools_of
+from btm.lab.chat.agents import Demonstration, shown_as, talk, tools_of
 from btm.lab.chat.arms import detail_of
 from btm.lab.chat.tasks import HAND_OVER, ChatTask, demonstrations
 from btm.lab.chat.trouble import Trouble
@@ -101,7 +101,7 @@ def play(
     session = ShopSession(clock.time)
     injector = Injector(session.call, trouble, clock=clock)
     tools = tools_of([TOOLS[name] for name in task.tools], injector)
-    examples = shown_as(demonstrations(task.tools)) if shown else []
+    examples = shown_as([_done(one) for one in demonstrations(task.tools)]) if shown else []
     with ToolMemory.open(
         None,
         fallback_map=fallback_map,
@@ -133,4 +133,11 @@ def play(
         turns=said.turns,
         message=said.message[:300],
         problem=said.problem,
+    )
+
+
+def _done(task: ChatTask) -> Demonstration:
+    calls = zip(task.gold, task.played()[1], strict=True)
+    return Demonstration(
+        task.request, tuple((gold.tool, gold.arguments, result) for gold, result in calls), task.closing
     )

@@ -64,3 +64,34 @@ def test_where_the_model_cannot_be_asked_the_run_ends_and_says_so() -> None:
         run = CliRunner().invoke(cli, ["eval", *words])
     assert run.exit_code == 2
     assert "the model cannot be asked" in run.stderr
+
+
+def test_a_model_sees_tasks_done_first_and_its_tokens_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(__file__.rpartition("/chat/")[0])
+    asked: list[Any] = []
+
+    def keep(body: Mapping[str, Any]) -> Any:
+        asked.append(body)
+        shown = max(i for i, m in enumerate(body["messages"]) if m["role"] == "user")
+        return brain({"messages": [body["messages"][0], *body["messages"][shown:]]})
+
+    with FakeServer(keep).running() as server:
+        words = ["--base-url", server.url, "--model", "m", "--scenario", "clean", "--arms", "bare"]
+        run = CliRunner().invoke(
+            cli, ["eval", "--domain", "clinic:Clinic", *words, "--show", "clinic-01", "--json"]
+        )
+    assert run.exit_code == 0, run.stderr
+    found = json.loads(run.stdout)
+    assert "--show clinic-01" in found["command"]
+    before = asked[0]["messages"][1:]
+    assert [m["role"] for m in before[:2]] == ["user", "assistant"]
+    assert before[-1]["role"] == "user"
+    assert before[-1]["content"] != before[0]["content"], "what is shown is not measured"
+    assert asked[0]["tool_choice"] == "required", "the first answer has to be a call"
+    assert found["behaviour"][0]["model_tokens"] > 0
+
+
+def test_tasks_are_only_shown_to_a_chat_model() -> None:
+    run = CliRunner().invoke(cli, ["eval", "--show", "cancel-01"])
+    assert run.exit_code == 2
+    assert "--base-url" in run.stderr
