@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import click
 
 from btm.cli.evaluation_files import Outputs, output_options
+from btm.cli.evaluation_request import apply_preset, request_of
 from btm.cli.options import JSON
 from btm.cli.output import emit_json, fail, progress
-from btm.errors import BTMError, EvaluationError, nearest
-
-if TYPE_CHECKING:
-    from btm.lab.runner import Request
-    from btm.lab.scenarios import Scenario
+from btm.errors import BTMError, EvaluationError
 
 DEMO_DATABASE = "btm-demo.db"
-
-T = TypeVar("T")
 
 _SCENARIOS_HELP = (
     "clean, retry_works, switch_needed, impossible, mixed (each task drawn into one of the last three), noisy (any fault "
@@ -75,6 +69,21 @@ _SCENARIOS_HELP = (
 )
 @click.option(
     "--unseen", is_flag=True, help="noisy: silent faults strike at fields that the map does not declare."
+)
+@click.option(
+    "--noise",
+    metavar="NAME,...",
+    help="Noise of users and tools besides, in that share of tasks and calls; --list-noise says which there is.",
+)
+@click.option(
+    "--noise-growth",
+    metavar="A:B",
+    help="Let the noise's share rise in a line from the first task to the last.",
+)
+@click.option(
+    "--preset",
+    metavar="NAME",
+    help="Settings after a published benchmark: bench2robust, agent-reflex, agentnoise. What you give yourself stays.",
 )
 @click.option("--fault-kinds", metavar="K,...", help="Inject only these kinds of fault.  [default: all nine]")
 @click.option(
@@ -156,9 +165,12 @@ _SCENARIOS_HELP = (
 @click.option(
     "--prices", metavar="call=X,token=Y", help="With --metrics or --json: what that costs in money."
 )
+@click.option("--list-noise", is_flag=True, help="Say which noise and presets there are, and stop.")
 @click.option("--list-arms", is_flag=True, help="Say which arms there are, and stop.")
 @JSON
-def evaluate(as_json: bool, list_arms: bool, grid: bool, picture: str | None, **options: Any) -> None:
+def evaluate(
+    as_json: bool, list_arms: bool, list_noise: bool, grid: bool, picture: str | None, **options: Any
+) -> None:
     """Measure how far an agent gets when its tools fail, with btm and without.
 
     A scripted agent (no model), or yours, works through a domain's tasks while faults are injected from a seed. Every
@@ -185,9 +197,10 @@ def evaluate(as_json: bool, list_arms: bool, grid: bool, picture: str | None, **
       btm eval --seed 0..4 --workers 2 --html report.html --fail-under solved=0.95
       btm eval --grid --worlds 12 --picture grid.svg
     """  # noqa: D301 - click reads the backslashes
-    from btm.cli.evaluation_text import arms_table, show_behaviour, show_evaluation  # noqa: PLC0415 - only this command needs it
+    from btm.cli.evaluation_text import arms_table, show_behaviour, show_evaluation, show_noise  # noqa: PLC0415 - only this command needs it
     from btm.lab.arms import ARMS  # noqa: PLC0415
     from btm.lab.behaviour import Prices  # noqa: PLC0415
+    from btm.lab.own_agent import agent_name  # noqa: PLC0415
     from btm.lab.parallel import evaluate_over  # noqa: PLC0415
     from btm.lab.report import document  # noqa: PLC0415
 
@@ -197,26 +210,24 @@ def evaluate(as_json: bool, list_arms: bool, grid: bool, picture: str | None, **
         else:
             arms_table()
         return
+    if list_noise:
+        show_noise(as_json=as_json)
+        return
     try:
+        apply_preset(options)
         outputs, workers = Outputs.take(options), options.pop("workers")
         resume, server = options.pop("resume"), options.pop("mcp")
         if server is not None:
             options |= {"domain": f"mcp:{options['tasks'] or 'tasks.yaml'}|{server}", "tasks": None}
         metrics, priced = options.pop("metrics"), options.pop("prices")
         prices = Prices.read(priced) if priced else None
-        base_url, model = options.pop("base_url"), options.pop("model")
-        if base_url or model:
-            from btm.lab.own_agent import model_name  # noqa: PLC0415
-
-            options["agent"] = model_name(base_url, model)
-        elif options["show"]:
-            raise EvaluationError("--show shows tasks to a chat model: it goes with --base-url and --model")
+        options["agent"] = agent_name(options["agent"], options.pop("base_url"), options.pop("model"))
         if grid:
             _grid(options, picture, as_json)
             return
         if picture is not None:
             raise EvaluationError("--picture draws a grid: it goes with --grid")
-        request = _request(**options)
+        request = request_of(**options)
         pieces = workers > 1 or resume is not None
         with progress("evaluating", "pieces of work" if pieces else "episodes") as tell:
             evaluation = evaluate_over(request, workers, tell, resume)
@@ -270,7 +281,7 @@ def _grid(options: dict[str, Any], picture: str | None, as_json: bool) -> None:
     from btm.lab.grid import ALLOWANCES, CONTRASTS  # noqa: PLC0415
 
     contrast, allowance, passes = options["contrast"], options["allowance"], read_passes(options["passes"])
-    request = _request(
+    request = request_of(
         **{**options, "contrast": None, "allowance": None, "passes": "1", "profile": "heterogeneous"}
     )
     show_grid(
@@ -281,117 +292,3 @@ def _grid(options: dict[str, Any], picture: str | None, as_json: bool) -> None:
         picture=picture,
         as_json=as_json,
     )
-
-
-def _only(option: str, values: Sequence[T]) -> T:
-    if len(values) != 1:
-        raise EvaluationError(f"{option} takes several values only with --grid")
-    return values[0]
-
-
-def _request(
-    *,
-    domain: str,
-    fallback_map: str | None,
-    agent: str | None,
-    show: str | None,
-    scenarios: tuple[str, ...],
-    arms: str,
-    seeds: str,
-    unseen: bool,
-    rate: float,
-    fault_kinds: str | None,
-    max_consecutive: int,
-    budget: int | None,
-    tasks: str | None,
-    profile: str,
-    worlds: int,
-    passes: str,
-    contrast: str | None,
-    allowance: str | None,
-    best_fixed: bool,
-    database: str | None,
-) -> Request:
-    """Read the options; raises EvaluationError with the nearest right name."""
-    from btm.cli.grid import read_allowances, read_contrasts, read_passes  # noqa: PLC0415
-    from btm.lab.faults import FAULT_KINDS, FaultSettings  # noqa: PLC0415
-    from btm.lab.faults import fault_kinds as kinds_in  # noqa: PLC0415
-    from btm.lab.request import Request, default_scenarios  # noqa: PLC0415
-    from btm.lab.world import ALLOWANCE  # noqa: PLC0415
-
-    numbers = read_seeds(seeds)
-    kinds = kinds_in(fault_kinds) if fault_kinds is not None else FAULT_KINDS
-    faults = FaultSettings(
-        seed=numbers[0],
-        unseen=unseen,
-        rate=rate,
-        weights={kind: 1.0 for kind in FAULT_KINDS if kind in kinds},
-        max_consecutive=max_consecutive,
-        budget=budget,
-    )
-    return Request(
-        domain=domain,
-        fallback_map=fallback_map,
-        agent=agent,
-        shown=tuple(filter(None, (name.strip() for name in (show or "").split(",")))),
-        seeds=numbers if len(numbers) > 1 else (),
-        scenarios=read_scenarios(scenarios) or default_scenarios(profile),
-        arms=tuple(filter(None, (arm.strip() for arm in arms.split(",")))),
-        faults=faults,
-        profile=profile,
-        worlds=worlds,
-        passes=_only("--passes", read_passes(passes)),
-        contrast=_only("--contrast", read_contrasts(contrast)) if contrast is not None else 1.0,
-        allowance=_only("--allowance", read_allowances(allowance)) if allowance is not None else ALLOWANCE,
-        best_fixed=best_fixed,
-        tasks=read_tasks(tasks),
-        database=database,
-    )
-
-
-def read_seeds(text: str) -> tuple[int, ...]:
-    """Read ``--seed``: a number, numbers separated by commas, or the first and the last of a row (``0..4``)."""
-    found: list[int] = []
-    try:
-        for part in text.split(","):
-            first, dots, last = part.partition("..")
-            found += range(int(first), int(last) + 1) if dots else [int(first)]
-    except ValueError:
-        found = []
-    if not found:
-        raise EvaluationError(f"--seed is a number, or several (0..4, or 0,3), not {text!r}")
-    return tuple(dict.fromkeys(found))
-
-
-def read_scenarios(values: tuple[str, ...]) -> tuple[Scenario, ...]:
-    """Read scenario names, repeated or comma-separated; raises EvaluationError that names the nearest.
-
-    None are named: the profile's own are meant.
-    """
-    from btm.lab.scenarios import TROUBLED, Scenario  # noqa: PLC0415
-
-    names = [name.strip() for value in values for name in value.split(",") if name.strip()]
-    known = [*(scenario.value for scenario in Scenario), "all"]
-    found: list[Scenario] = []
-    for name in names:
-        if name == "all":
-            found += [Scenario.CLEAN, *TROUBLED]
-        elif name in known:
-            found.append(Scenario(name))
-        else:
-            close = nearest(name, known)
-            hint = f"; did you mean {close!r}?" if close else ""
-            raise EvaluationError(f"there is no scenario {name!r}: expected some of {', '.join(known)}{hint}")
-    return tuple(dict.fromkeys(found))
-
-
-def read_tasks(value: str | None) -> int | tuple[str, ...] | None:
-    """Read ``--tasks``: a number of tasks, or ids separated by commas."""
-    if value is None:
-        return None
-    if value.strip().isdecimal():
-        return int(value)
-    ids = tuple(filter(None, (part.strip() for part in value.split(","))))
-    if not ids:
-        raise EvaluationError("--tasks names no task: expected a number, or ids separated by commas")
-    return ids

@@ -9,12 +9,14 @@ from rich.table import Table
 from rich.text import Text
 
 from btm.cli.bars import interval_bar
-from btm.cli.output import console, counted, paragraph, table
+from btm.cli.output import console, counted, emit_json, paragraph, table
 from btm.lab.arms import ARMS
 from btm.lab.behaviour import DEFINITIONS, SHARES, Prices, behaviour
 from btm.lab.demo import Demo
 from btm.lab.metrics import ALL, Paired, Result
 from btm.lab.net import Net, net_of
+from btm.lab.noise import NOISE, PRESETS
+from btm.lab.noisy import NoiseRow, noise_rows
 from btm.lab.outage import OutageRow, outage_of
 from btm.lab.report import against_best, command_line, comparisons, summary
 from btm.lab.request import HETEROGENEOUS, OUTAGE, UNIFORM, Evaluation
@@ -60,6 +62,22 @@ def arms_table() -> None:
     console().print(made)
 
 
+def show_noise(*, as_json: bool) -> None:
+    """Print every sort of noise with what it is, and every preset with its source."""
+    if as_json:
+        emit_json({"noise": dict(NOISE), "presets": {name: made.source for name, made in PRESETS.items()}})
+        return
+    for heading, rows in (
+        ("noise", NOISE),
+        ("preset", {name: made.source for name, made in PRESETS.items()}),
+    ):
+        made = table(heading, "what it is")
+        for name, about in rows.items():
+            made.add_row(name, about)
+        console().print(made)
+        _say()
+
+
 def show_evaluation(evaluation: Evaluation) -> None:
     """Print an evaluation: results, differences, and what was left out."""
     request = evaluation.request
@@ -79,6 +97,9 @@ def show_evaluation(evaluation: Evaluation) -> None:
     if Scenario.NOISY in request.scenarios:
         _heading(f"gained and lost against {first}, by kind of fault on a task's path")
         console().print(_net(net_of(evaluation.episodes, Scenario.NOISY)))
+    if request.noise is not None:
+        _heading("by noise of the user, what can be solved")
+        console().print(_noise_table(noise_rows(evaluation.episodes)))
     if request.profile == OUTAGE:
         _heading("while the service was down")
         console().print(_outage(outage_of(evaluation.episodes)))
@@ -162,6 +183,18 @@ def _net(rows: Iterable[Net]) -> Table:
     return made
 
 
+def _noise_table(rows: Iterable[NoiseRow]) -> Table:
+    numeric = ("episodes", "solved", "95 %", "cleanly", "drop")
+    made = table("noise", "arm", *numeric, numeric=numeric)
+    for row in rows:
+        span = f"{row.low * 100:.0f} to {row.high * 100:.0f}"
+        drop = "-" if row.drop is None else f"{row.drop * 100:+.0f} points"
+        made.add_row(
+            row.noise, row.arm, str(row.episodes), _percent(row.solved), span, _percent(row.trajectory), drop
+        )
+    return made
+
+
 def _outage(rows: Iterable[OutageRow]) -> Table:
     numeric = ("solved", "calls", "of what was down", "waited for nothing")
     made = table("arm", *numeric, numeric=numeric)
@@ -188,9 +221,34 @@ def _notes(evaluation: Evaluation, differences: Sequence[Paired]) -> list[str]:
     for scenario, count in evaluation.left_out.items():
         if count:
             notes.append(f"{scenario} cannot be made for {count} of the tasks: they are left out of it.")
+    notes += _noise_notes(evaluation)
     notes += _too_few(evaluation, differences)
     if evaluation.unusable:
         notes.append(f"{len(evaluation.unusable)} tasks of the source cannot be used at all.")
+    return notes
+
+
+def _noise_notes(evaluation: Evaluation) -> list[str]:
+    request, notes = evaluation.request, []
+    if request.preset:
+        notes.append(f"Settings: {PRESETS[request.preset].source}.")
+    if request.noise is None:
+        return notes
+    if request.noise.growth is not None:
+        first, last = request.noise.growth
+        tasks = len({e.task_id for e in evaluation.episodes})
+        notes.append(
+            f"The share of noise rises from {first:g} by {(last - first) / max(1, tasks - 1):.4g} a task to {last:g}."
+        )
+    for name, count in evaluation.unmade.items():
+        notes.append(
+            f"{name} has no place in {count} of the tasks that it was drawn for: they are played without."
+        )
+    if request.noise.of_users and request.agent is None:
+        notes.append(
+            "The scripted agent reads no words: only topic_shift gives it more to do. Users' noise is for agents of your "
+            "own and chat models."
+        )
     return notes
 
 

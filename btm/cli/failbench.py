@@ -84,11 +84,10 @@ def _arms(text: str) -> tuple[str, ...]:
 
 
 def _agent(name: str | None, base_url: str | None, model: str | None) -> Any:
-    from btm.lab.own_agent import OwnAgent, model_name  # noqa: PLC0415
+    from btm.lab.own_agent import OwnAgent, agent_name  # noqa: PLC0415
 
-    if base_url or model:
-        name = model_name(base_url, model)
-    return OwnAgent(name) if name else None
+    found = agent_name(name, base_url, model)
+    return OwnAgent(found) if found else None
 
 
 def _which(dimensions: Sequence[str], sample: int | None) -> tuple[FailureCase, ...]:

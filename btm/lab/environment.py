@@ -105,7 +105,8 @@ class Task:
     """One request with a checkable end.
 
     ``facts`` is what the user knows, by argument name. ``goal`` is the digest of the database after the gold calls
-    in a clean session. ``changes`` names the changes those calls make, as ``Write.change`` does.
+    in a clean session. ``changes`` names the changes those calls make, as ``Write.change`` does. ``held_back`` is what
+    the user says only when asked.
     """
 
     task_id: str
@@ -115,6 +116,7 @@ class Task:
     goal: str
     answers: tuple[ExpectedAnswer, ...] = ()
     changes: tuple[str, ...] = ()
+    held_back: tuple[str, ...] = ()
 
     def used(self, step: int) -> tuple[ShownValue, ...]:
         """Places in the result of step ``step`` on which a later step or an answer depends."""

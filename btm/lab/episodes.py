@@ -85,6 +85,7 @@ def _episode(arm: Arm, stage: Stage, desks: list[Desk], run: AgentRun | None, *,
         wrong_writes=wrong_writes(setup.task, desks[-1].session.writes),
         claimed=run is not None and _claimed(desks[-1], run),
         model_tokens=run.tokens if run is not None else 0,
+        noise=setup.noise,
         injected_chars=sum(desk.injected_chars for desk in desks),
     )
 

@@ -30,6 +30,7 @@ class Episode:
     often one failed call was repeated at most, ``wrong_writes`` changes that the task does not ask for.
     ``injected_chars`` is the length of what the arm said to the agent, ``claimed`` that the agent ended as if all was done.
     ``model_tokens`` are those that a model read and wrote, over all turns, by its server's count; 0 without a model.
+    ``noise`` names the noise of the user or of the tools in the episode, ``""`` where there is none.
     """
 
     arm: str
@@ -53,6 +54,7 @@ class Episode:
     injected_chars: int = 0
     claimed: bool = False
     model_tokens: int = 0
+    noise: str = ""
 
     @property
     def dropped(self) -> bool:

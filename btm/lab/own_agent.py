@@ -21,6 +21,7 @@ from btm.lab.agent import AgentCall, AgentRun, Call
 from btm.lab.environment import Environment, Task, ToolSpec
 from btm.lab.loading import load_named
 from btm.lab.toolspec import PYTHON_TYPES, where
+from btm.lab.user_noise import ScriptedUser
 
 if TYPE_CHECKING:
     from btm.lab.request import Request
@@ -60,6 +61,8 @@ class OwnAgent:
         An answer counts as told when its text stands in what the agent answers; one that only had to be looked up, when a
         tool has shown it.
 
+        Where the user holds something back, the agent has one function more, ``ask_user``, which is no tool of the domain.
+
         ``humans`` are the tools that hand a task over: calling one that the script does not is giving up.
         """
         made: list[AgentCall] = []
@@ -74,7 +77,10 @@ class OwnAgent:
                     seen.append(str(answer.value))
             return _shown(answer.value, answer.is_error, answer.advice)
 
-        agent = self._make([_function(spec, ask) for spec in tools.values()])
+        functions = [_function(spec, ask) for spec in tools.values()]
+        if task.held_back:
+            functions.append(_asking(ScriptedUser(task)))
+        agent = self._make(functions)
         if not callable(agent):
             made_instead = f"{where(self._make)}: {self.name} made a {type(agent).__name__}"
             raise EvaluationError(f"{made_instead}; expected a callable: request in, answer out")
@@ -111,11 +117,23 @@ class OwnAgent:
         self._told = True
 
 
-def model_name(base_url: str | None, model: str | None) -> str:
-    """Return the name under which a chat model is an agent. Raises EvaluationError where one of the two is absent."""
+def agent_name(agent: str | None, base_url: str | None, model: str | None) -> str | None:
+    """Return the name of the agent that options ask for: one's own, a chat model, or None for the scripted one.
+
+    Raises EvaluationError where only one of ``base_url`` and ``model`` is given, or an agent of one's own besides.
+    """
+    if not base_url and not model:
+        return agent
+    if agent:
+        raise EvaluationError("--agent and --base-url exclude each other: one agent plays")
     if not base_url or not model:
         raise EvaluationError("--base-url and --model go together: a server, and the model to ask there")
     return f"{_MODEL}{model}@{base_url}"
+
+
+def is_model(agent: str | None) -> bool:
+    """Whether an agent's name stands for a chat model."""
+    return agent is not None and agent.startswith(_MODEL)
 
 
 def agent_words(name: str | None) -> list[str]:
@@ -159,6 +177,14 @@ def _shown(value: Any, is_error: bool, advice: str | None) -> Any:
         return value
     text = value if isinstance(value, str) else orjson.dumps(value, default=str).decode()
     return "\n\n".join(filter(None, (f"Error: {text}" if is_error else text, advice)))
+
+
+def _asking(user: ScriptedUser) -> Callable[..., Any]:
+    def ask_user(question: str) -> str:
+        """Ask the user something that is not clear."""
+        return user.reply(str(question))
+
+    return ask_user
 
 
 def _function(spec: ToolSpec, ask: Callable[[str, Mapping[str, Any]], Any]) -> Callable[..., Any]:

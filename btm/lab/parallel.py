@@ -65,9 +65,7 @@ def _run_all(
 def _run(piece: Request) -> Evaluation:
     """Run a piece of work in its process, and return what can travel between processes."""
     made = evaluate(piece)
-    return Evaluation(
-        piece, made.episodes, dict(made.left_out), dict(made.unusable), made.learned, made.replays
-    )
+    return replace(made, request=piece, left_out=dict(made.left_out), unusable=dict(made.unusable))
 
 
 def _pieces(request: Request, arms: tuple[str, ...], workers: int) -> list[Request]:
@@ -105,4 +103,4 @@ def _one_seed(request: Request, arms: tuple[str, ...], runs: list[Evaluation]) -
     learned = {arm: rows for run in runs for arm, rows in run.learned.items()}
     replays = tuple(replay for run in runs for replay in run.replays)
     first = runs[0]
-    return Evaluation(request, tuple(episodes), first.left_out, first.unusable, learned, replays)
+    return replace(first, request=request, episodes=tuple(episodes), learned=learned, replays=replays)

@@ -10,6 +10,8 @@ from btm.lab.behaviour import Prices, behaviour
 from btm.lab.faults.settings import EQUAL_WEIGHTS, FaultSettings
 from btm.lab.metrics import Paired, Result, best_fixed, compare, paired, results
 from btm.lab.net import net_of
+from btm.lab.noise import PRESETS, NoiseSettings
+from btm.lab.noisy import noise_rows
 from btm.lab.outage import outage_of
 from btm.lab.own_agent import agent_words
 from btm.lab.request import HETEROGENEOUS, OUTAGE, UNIFORM, Evaluation, Request, default_scenarios
@@ -41,6 +43,12 @@ def document(
     }
     left_out = {scenario.value: count for scenario, count in evaluation.left_out.items() if count}
     found |= {"left_out": left_out, "unusable": dict(evaluation.unusable)}
+    if request.noise is not None or request.preset:
+        found |= {
+            "settings": settings(request),
+            "noise": [_rounded(asdict(r)) for r in noise_rows(evaluation.episodes)],
+        }
+        found["noise_left_out"] = dict(evaluation.unmade)
     if request.seeds:
         found["seeds"] = list(request.seeds)
     if Scenario.NOISY in request.scenarios:
@@ -50,6 +58,15 @@ def document(
     if request.best_fixed:
         found["best_fixed"] = [_rounded(asdict(row)) for row in against_best(evaluation)]
     return found
+
+
+def settings(request: Request) -> dict[str, Any]:
+    """Return what a preset and noise come to, and where a preset is from."""
+    noise = request.noise or NoiseSettings(())
+    kinds = [kind for kind, weight in request.faults.weights.items() if weight > 0]
+    made = {"rate": request.faults.rate, "fault_kinds": kinds, **noise.to_json()}
+    source = PRESETS[request.preset].source if request.preset else ""
+    return {"preset": request.preset, "source": source, **made} if request.preset else made
 
 
 def against_best(evaluation: Evaluation) -> tuple[Paired, ...]:
@@ -99,6 +116,10 @@ def command_line(request: Request) -> str:
     if faults.weights != EQUAL_WEIGHTS:
         words += ["--fault-kinds", ",".join(kind for kind, weight in faults.weights.items() if weight > 0)]
     words += ["--unseen"] * faults.unseen
+    if request.noise is not None:
+        words += ["--noise", ",".join(request.noise.names)]
+        growth = request.noise.growth
+        words += [] if growth is None else ["--noise-growth", f"{growth[0]:g}:{growth[1]:g}"]
     if faults.max_consecutive != plain.max_consecutive:
         words += ["--max-consecutive", str(faults.max_consecutive)]
     if faults.budget is not None:

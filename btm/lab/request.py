@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from btm.lab.faults.settings import FaultSettings
 from btm.lab.metrics import Episode
+from btm.lab.noise import NoiseSettings
 from btm.lab.scenarios import TROUBLED, Scenario
 from btm.lab.story import StoryLine
 from btm.lab.world import ALLOWANCE
@@ -45,6 +46,7 @@ class Request:
     (:mod:`btm.lab.world`). ``best_fixed`` runs the fixed orders too. ``seeds``, where there are several, run one after
     the other, each with memories of its own. ``fallback_map`` replaces the domain's, ``agent`` (``module:attribute``) the
     scripted agent. ``shown`` are tasks that a chat model sees done before each request; they are not measured.
+    ``noise`` is what users and tools do besides, ``preset`` names the published mix that the settings come from.
     """
 
     domain: str = "shop"
@@ -63,6 +65,8 @@ class Request:
     fallback_map: str | None = None
     agent: str | None = None
     shown: tuple[str, ...] = ()
+    noise: NoiseSettings | None = None
+    preset: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +84,8 @@ class IncidentReplay:
 class Evaluation:
     """What came of a run. ``left_out`` counts, by scenario, the tasks for which it cannot be made.
 
-    ``learned`` are, for each arm with a memory, the beliefs with most evidence; ``replays`` telling incidents.
+    ``learned`` are, for each arm with a memory, the beliefs with most evidence; ``replays`` telling incidents. ``unmade``
+    counts the tasks that noise of a sort was drawn for and had no place in.
     """
 
     request: Request
@@ -89,3 +94,4 @@ class Evaluation:
     unusable: Mapping[str, str]
     learned: Mapping[str, tuple[tuple[EvidenceKey, BetaPosterior], ...]] = field(default_factory=dict)
     replays: tuple[IncidentReplay, ...] = ()
+    unmade: Mapping[str, int] = field(default_factory=dict)

@@ -21,7 +21,7 @@ from btm.lab.request import Evaluation, Request
 from btm.lab.scenarios import Scenario
 from btm.model import ErrorKind
 
-_FORMAT = "btm-eval-1"
+_FORMAT = "btm-eval-2"
 
 
 class FinishedPieces:
@@ -66,14 +66,15 @@ class FinishedPieces:
             Episode(**{**e, "kinds": frozenset(map(ErrorKind, e["kinds"]))}) for e in row["episodes"]
         )
         left_out = {Scenario(name): count for name, count in row["left_out"].items()}
-        return Evaluation(piece, episodes, left_out, row["unusable"])
+        return Evaluation(piece, episodes, left_out, row["unusable"], unmade=row["unmade"])
 
     def add(self, piece: Request, made: Evaluation) -> None:
         """Keep what a piece of work came to; it is on the disk when this returns."""
         episodes = [{**asdict(e), "kinds": sorted(e.kinds)} for e in made.episodes]
         left_out = {name.value: count for name, count in made.left_out.items()}
         row = {
-            "piece": _name(piece), "episodes": episodes, "left_out": left_out, "unusable": dict(made.unusable)
+            "piece": _name(piece), "episodes": episodes, "left_out": left_out, "unusable": dict(made.unusable),
+            "unmade": dict(made.unmade),
         }  # fmt: skip
         try:
             with self._path.open("ab") as file:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -14,8 +15,9 @@ from btm.lab.faults.clock import START
 from btm.lab.kept import Kept
 from btm.lab.loading import map_of
 from btm.lab.metrics import Episode
+from btm.lab.noisy import Noise
 from btm.lab.own_agent import agent_of
-from btm.lab.request import HETEROGENEOUS, OUTAGE, PROFILES, Evaluation, Progress, Request
+from btm.lab.request import HETEROGENEOUS, OUTAGE, PROFILES, UNIFORM, Evaluation, Progress, Request
 from btm.lab.scenarios import Scenario, Setup, Stage
 
 __all__ = ["APART_S", "PROFILES", "Evaluation", "Progress", "Request", "choose_tasks", "evaluate", "make_arm"]
@@ -46,6 +48,8 @@ def evaluate(
     environment = load_environment(request.domain, request.fallback_map)
     shown = choose_tasks(environment, request.shown)
     tasks = tuple(task for task in choose_tasks(environment, request.tasks) if task not in shown)
+    if request.noise is not None and request.profile != UNIFORM:
+        raise EvaluationError("noise goes with the uniform profile only")
     if request.profile == HETEROGENEOUS:
         from btm.lab.holdout import evaluate_held_out  # noqa: PLC0415 - the plain arms need no memory
 
@@ -67,7 +71,10 @@ def evaluate(
         return replace(made, request=request)
     fallback_map = map_of(environment)
     stage = Stage(environment, fallback_map, request.faults, agent=agent_of(request, environment))
-    setups, left_out = _set_up(stage, request, tasks)
+    noise = None
+    if request.noise is not None:
+        noise = Noise(request.noise, environment, stage.shapes, request.faults.seed, request.faults.rate)
+    setups, left_out = _set_up(stage, request, tasks, noise)
     episodes: list[Episode] = []
     kept = Kept()
     total = len(setups) * len(arms)
@@ -83,8 +90,9 @@ def evaluate(
                 look(arm)
         finally:
             arm.close()
+    unmade = dict(noise.dropped) if noise is not None else {}
     return Evaluation(
-        request, tuple(episodes), left_out, environment.left_out, kept.learned, tuple(kept.replays)
+        request, tuple(episodes), left_out, environment.left_out, kept.learned, tuple(kept.replays), unmade
     )
 
 
@@ -118,7 +126,11 @@ def join_seeds(request: Request, runs: Sequence[Evaluation]) -> Evaluation:
         for e in run.episodes
     )
     left_out = {s: sum(run.left_out.get(s, 0) for run in runs) for s in runs[0].left_out}
-    return Evaluation(request, episodes, left_out, runs[0].unusable, runs[0].learned, runs[0].replays)
+    unmade: Counter[str] = Counter()
+    for run in runs:
+        unmade.update(run.unmade)
+    first = runs[0]
+    return Evaluation(request, episodes, left_out, first.unusable, first.learned, first.replays, dict(unmade))
 
 
 def make_arm(name: str, request: Request, fallback_map: FallbackMap) -> Arm:
@@ -150,17 +162,20 @@ def choose_tasks(environment: Environment, wanted: int | Sequence[str] | None) -
     return tuple(task for task in environment.tasks if task.task_id in wanted)
 
 
-def _set_up(stage: Stage, request: Request, tasks: Sequence[Task]) -> tuple[list[Setup], dict[Scenario, int]]:
+def _set_up(
+    stage: Stage, request: Request, tasks: Sequence[Task], noise: Noise | None
+) -> tuple[list[Setup], dict[Scenario, int]]:
     """Set up every episode: task by task, so that what an arm learns comes from all scenarios alike."""
     setups: list[Setup] = []
     left_out = dict.fromkeys(request.scenarios, 0)
-    for task in tasks:
+    for number, plain in enumerate(tasks):
+        task, said = noise.on_task(number, tasks) if noise is not None else (plain, "")
         for scenario in request.scenarios:
             setup = stage.set_up(scenario, task)
             if setup is None:
                 left_out[scenario] += 1
             else:
-                setups.append(setup)
+                setups.append(setup if noise is None else noise.on_tools(setup, said, number, len(tasks)))
     if not setups:
         named = ", ".join(left_out)
         raise EvaluationError(f"{named} cannot be made for any of these tasks with these kinds of fault")

@@ -74,7 +74,7 @@ class Setup:
 
     ``kinds`` are the faults on the task's path; ``drawn`` is the scenario that ``mixed`` chose, else ``scenario``.
     ``allowance`` is what the episode may cost beyond what it costs the arm when nothing fails. ``shapes`` stand for the
-    stage's where faults are to strike elsewhere.
+    stage's where faults are to strike elsewhere. ``noise`` names what users and tools do besides.
     """
 
     scenario: Scenario
@@ -85,6 +85,7 @@ class Setup:
     blocked: frozenset[str] = frozenset()
     allowance: float = math.inf
     shapes: Shapes | None = None
+    noise: str = ""
 
 
 @dataclass

@@ -1,6 +1,6 @@
-"""A marina: berths, boats, bookings and tides. An environment for ``btm eval``, and the one that ``examples/real_model.md`` measures on.
+"""A marina: berths, boats, bookings and tides, as an environment for ``btm eval``. ``real_model.md`` measures on it.
 
-btm eval --domain marina:Marina --map marina.yaml --arms bare,btm
+btm eval --domain marina:Marina --arms bare,btm
 """
 
 from __future__ import annotations
@@ -11,7 +11,12 @@ from btm.lab.declared import GoldTask, tool
 
 Record = dict[str, Any]
 
-BERTHS = (("A03", 9, "Kestrel", 31), ("A07", 11, "Ondine", 38), ("B12", 14, "Saltwind", 52), ("C02", 8, "Petrel", 27))
+BERTHS = (
+    ("A03", 9, "Kestrel", 31),
+    ("A07", 11, "Ondine", 38),
+    ("B12", 14, "Saltwind", 52),
+    ("C02", 8, "Petrel", 27),
+)
 BOATS = (
     ("Kestrel", "Maud Ferris", "sloop"),
     ("Ondine", "Jonas Quill", "ketch"),
@@ -34,13 +39,15 @@ class Marina:
 
     def __init__(self) -> None:
         self.berths: dict[str, Record] = {
-            berth: {"berth": berth, "metres": metres, "boat": boat, "price": price} for berth, metres, boat, price in BERTHS
+            berth: {"berth": berth, "metres": metres, "boat": boat, "price": price}
+            for berth, metres, boat, price in BERTHS
         }
         self.boats: dict[str, Record] = {
             boat: {"boat": boat, "owner": owner, "type": kind} for boat, owner, kind in BOATS
         }
         self.bookings: dict[str, Record] = {
-            number: {"booking": number, "boat": boat, "arrives": day, "status": "confirmed"} for number, boat, day in BOOKINGS
+            number: {"booking": number, "boat": boat, "arrives": day, "status": "confirmed"}
+            for number, boat, day in BOOKINGS
         }
 
     @tool("read")
@@ -104,15 +111,23 @@ class Marina:
 
     tasks = (
         *(
-            GoldTask(f"Which boat lies in berth {berth}?", gold=[("get_berth", {"berth": berth})], tell=[boat])
+            GoldTask(
+                f"Which boat lies in berth {berth}?", gold=[("get_berth", {"berth": berth})], tell=[boat]
+            )
             for berth, _, boat, _ in BERTHS
         ),
         *(
-            GoldTask(f"Who is the owner of the boat {boat}?", gold=[("get_boat", {"boat": boat})], tell=[owner])
+            GoldTask(
+                f"Who is the owner of the boat {boat}?", gold=[("get_boat", {"boat": boat})], tell=[owner]
+            )
             for boat, owner, _ in BOATS
         ),
         *(
-            GoldTask(f"On which day does booking {number} arrive?", gold=[("get_booking", {"booking": number})], tell=[day])
+            GoldTask(
+                f"On which day does booking {number} arrive?",
+                gold=[("get_booking", {"booking": number})],
+                tell=[day],
+            )
             for number, _, day in BOOKINGS
         ),
         *(

@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from btm.cli.evaluate import demo, evaluate, read_scenarios, read_tasks
+from btm.cli.evaluate import demo, evaluate
+from btm.cli.evaluation_request import read_scenarios, read_tasks
 from btm.errors import EvaluationError
 
 

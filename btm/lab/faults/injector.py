@@ -96,6 +96,9 @@ class Injector:
             happened = fault.after and self._happens(tool, arguments)
             self._record(site, arguments, fault.kind, failed=True, happened=happened, started=started)
             raise fault.error or make_error(fault.kind, tool, fault.draw)
+        if fault is not None and fault.undone:
+            self._record(site, arguments, fault.kind, failed=True, happened=False, started=started)
+            return fault.instead
         garbled = fault is not None and fault.kind is ErrorKind.MALFORMED and fault.instead is None
         if fault is not None and garbled and not self._reaches(fault, tool):
             self._record(site, arguments, fault.kind, failed=True, happened=False, started=started)
@@ -103,16 +106,17 @@ class Injector:
         return self._run(site, arguments, fault, started)
 
     def foresee(self, tool: str, arguments: Mapping[str, Any], calls: int) -> tuple[Fault | None, ...]:
-        """Return what the next so many identical calls would meet: for those who may know. Nothing is called."""
+        """Return what the next so many identical calls would fail of: for those who may know. Nothing is called."""
         if self._budget == 0:
             return (None,) * calls
         site = Site.of(tool, arguments)
         name = (site.tool, site.fingerprint)
         first = self._seen[name] + 1
-        return tuple(
+        met = (
             self._plan.fault(replace(site, nth=n, repaired=name in self._repaired))
             for n in range(first, first + calls)
         )
+        return tuple(fault if fault is not None and fault.kind is not None else None for fault in met)
 
     def _reaches(self, fault: Fault, tool: str) -> bool:
         # A proxy's page instead of an answer: a write behind it may or may not have run. A read does no harm.
@@ -124,6 +128,8 @@ class Injector:
         except Exception:
             self._record(site, arguments, None, failed=True, happened=False, started=started)
             raise
+        if fault is not None and fault.change is not None:
+            result = fault.change(result)
         wrong = self._corrupted(site, fault, result)
         kind = fault.kind if fault is not None and wrong is not None else None
         self._record(site, arguments, kind, failed=kind is not None, happened=True, started=started)

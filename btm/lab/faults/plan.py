@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -41,7 +41,7 @@ class Fault:
 
     ``used`` are the places of the result that a silent fault should hit; ``draw`` decides its details. ``delay_s`` is how
     much longer the call takes; without a ``kind`` it is late, and no more. ``error`` is raised instead of one of the kind's,
-    ``instead`` is answered by a call that happens.
+    ``instead`` is answered by a call that happens, unless it is ``undone``; ``change`` rewrites a good answer.
     """
 
     kind: ErrorKind | None
@@ -51,6 +51,8 @@ class Fault:
     delay_s: float = 0.0
     error: Exception | None = None
     instead: Any = None
+    undone: bool = False
+    change: Callable[[Any], Any] | None = None
 
 
 class FaultPlan(Protocol):

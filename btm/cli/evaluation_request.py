@@ -1,0 +1,153 @@
+"""What the options of ``btm eval`` ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from btm.errors import EvaluationError, nearest
+
+if TYPE_CHECKING:
+    from btm.lab.request import Request
+    from btm.lab.scenarios import Scenario
+
+T = TypeVar("T")
+
+
+def apply_preset(options: dict[str, Any]) -> None:
+    """Put a preset's options where none is given on the command line."""
+    name = options["preset"]
+    if name is None:
+        return
+    from btm.lab.noise import preset  # noqa: PLC0415
+
+    given = click.get_current_context().get_parameter_source
+    made = preset(name).options
+    options |= {o: value for o, value in made.items() if given(o) is not ParameterSource.COMMANDLINE}
+
+
+def _only(option: str, values: Sequence[T]) -> T:
+    if len(values) != 1:
+        raise EvaluationError(f"{option} takes several values only with --grid")
+    return values[0]
+
+
+def request_of(
+    *,
+    domain: str,
+    fallback_map: str | None,
+    agent: str | None,
+    show: str | None,
+    scenarios: tuple[str, ...],
+    arms: str,
+    seeds: str,
+    unseen: bool,
+    noise: str | None,
+    noise_growth: str | None,
+    preset: str | None,
+    rate: float,
+    fault_kinds: str | None,
+    max_consecutive: int,
+    budget: int | None,
+    tasks: str | None,
+    profile: str,
+    worlds: int,
+    passes: str,
+    contrast: str | None,
+    allowance: str | None,
+    best_fixed: bool,
+    database: str | None,
+) -> Request:
+    """Read the options; raises EvaluationError with the nearest right name."""
+    from btm.cli.grid import read_allowances, read_contrasts, read_passes  # noqa: PLC0415
+    from btm.lab.faults import FAULT_KINDS, FaultSettings  # noqa: PLC0415
+    from btm.lab.faults import fault_kinds as kinds_in  # noqa: PLC0415
+    from btm.lab.noise import read_noise  # noqa: PLC0415
+    from btm.lab.own_agent import is_model  # noqa: PLC0415
+    from btm.lab.request import Request, default_scenarios  # noqa: PLC0415
+    from btm.lab.world import ALLOWANCE  # noqa: PLC0415
+
+    numbers = read_seeds(seeds)
+    if show and not is_model(agent):
+        raise EvaluationError("--show shows tasks to a chat model: it goes with --base-url and --model")
+    around = read_noise(noise, noise_growth)
+    kinds = kinds_in(fault_kinds) if fault_kinds is not None else (around and around.kinds) or FAULT_KINDS
+    faults = FaultSettings(
+        seed=numbers[0],
+        unseen=unseen,
+        rate=rate,
+        weights={kind: 1.0 for kind in FAULT_KINDS if kind in kinds},
+        max_consecutive=max_consecutive,
+        budget=budget,
+    )
+    return Request(
+        domain=domain,
+        fallback_map=fallback_map,
+        agent=agent,
+        noise=around,
+        preset=preset or "",
+        shown=tuple(filter(None, (name.strip() for name in (show or "").split(",")))),
+        seeds=numbers if len(numbers) > 1 else (),
+        scenarios=read_scenarios(scenarios) or default_scenarios(profile),
+        arms=tuple(filter(None, (arm.strip() for arm in arms.split(",")))),
+        faults=faults,
+        profile=profile,
+        worlds=worlds,
+        passes=_only("--passes", read_passes(passes)),
+        contrast=_only("--contrast", read_contrasts(contrast)) if contrast is not None else 1.0,
+        allowance=_only("--allowance", read_allowances(allowance)) if allowance is not None else ALLOWANCE,
+        best_fixed=best_fixed,
+        tasks=read_tasks(tasks),
+        database=database,
+    )
+
+
+def read_seeds(text: str) -> tuple[int, ...]:
+    """Read ``--seed``: a number, numbers separated by commas, or the first and the last of a row (``0..4``)."""
+    found: list[int] = []
+    try:
+        for part in text.split(","):
+            first, dots, last = part.partition("..")
+            found += range(int(first), int(last) + 1) if dots else [int(first)]
+    except ValueError:
+        found = []
+    if not found:
+        raise EvaluationError(f"--seed is a number, or several (0..4, or 0,3), not {text!r}")
+    return tuple(dict.fromkeys(found))
+
+
+def read_scenarios(values: tuple[str, ...]) -> tuple[Scenario, ...]:
+    """Read scenario names, repeated or comma-separated; raises EvaluationError that names the nearest.
+
+    None are named: the profile's own are meant.
+    """
+    from btm.lab.scenarios import TROUBLED, Scenario  # noqa: PLC0415
+
+    names = [name.strip() for value in values for name in value.split(",") if name.strip()]
+    known = [*(scenario.value for scenario in Scenario), "all"]
+    found: list[Scenario] = []
+    for name in names:
+        if name == "all":
+            found += [Scenario.CLEAN, *TROUBLED]
+        elif name in known:
+            found.append(Scenario(name))
+        else:
+            close = nearest(name, known)
+            hint = f"; did you mean {close!r}?" if close else ""
+            raise EvaluationError(f"there is no scenario {name!r}: expected some of {', '.join(known)}{hint}")
+    return tuple(dict.fromkeys(found))
+
+
+def read_tasks(value: str | None) -> int | tuple[str, ...] | None:
+    """Read ``--tasks``: a number of tasks, or ids separated by commas."""
+    if value is None:
+        return None
+    if value.strip().isdecimal():
+        return int(value)
+    ids = tuple(filter(None, (part.strip() for part in value.split(","))))
+    if not ids:
+        raise EvaluationError("--tasks names no task: expected a number, or ids separated by commas")
+    return ids
