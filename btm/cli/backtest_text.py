@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from btm.cli.output import console, counted, paragraph, percent, table
 from btm.lab.backtest import Backtest, Tally
+from btm.lab.off_policy import AdviceEffect, advice_effect
 
 
 def backtest_document(done: Backtest) -> dict[str, Any]:
@@ -17,6 +19,7 @@ def backtest_document(done: Backtest) -> dict[str, Any]:
         "followed": _tally(done.followed),
         "otherwise": _tally(done.otherwise),
         "against_a_policy": _tally(done.forbidden),
+        "effect": asdict(advice_effect(done.choices)),
         "foretold_where_followed": done.foretold / followed if followed else None,
         "by_advice": [
             {"advised": action, "followed": _tally(did), "otherwise": _tally(did_not)}
@@ -56,6 +59,21 @@ def show_backtest(done: Backtest) -> None:
     if done.forbidden.times:
         attempts = counted(done.forbidden.times, "attempt")
         paragraph(out, f"{attempts} went against a policy: {_worked(done.forbidden)} worked.")
+    paragraph(out, _effect(advice_effect(done.choices)))
+
+
+def _effect(found: AdviceEffect) -> str:
+    """Say what the advice would have changed, or why the logs do not tell."""
+    if found.refusal or found.difference is None or found.low is None or found.high is None:
+        return f"What the advice would have changed cannot be estimated: {found.refusal}."
+    left = f", {found.outside} where agents hardly ever did so left out" if found.outside else ""
+    return (
+        f"Had the advice been followed, {found.difference * 100:+.1f} points more next attempts would have worked "
+        f"(95 % {found.low * 100:+.1f} to {found.high * 100:+.1f}; {percent(found.advised or 0.0)} instead of "
+        f"{percent(found.logged or 0.0)}, at {counted(found.failures, 'failure')} in "
+        f"{counted(found.conversations, 'conversation')}{left}; effective sample {found.effective:.0f}). Doubly robust; "
+        "it holds if nothing beyond tool, kind and number of tries decided both what agents did and whether it worked."
+    )
 
 
 def _times(did: Tally, did_not: Tally) -> int:

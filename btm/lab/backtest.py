@@ -31,7 +31,7 @@ class Choice(NamedTuple):
     """One failure: the first step that btm would have advised, and the attempt that followed, if any did.
 
     ``chance`` is what btm believed of its own advice. ``done`` is None when nothing more was tried; ``forbidden`` says
-    that a policy speaks against what was done.
+    that a policy speaks against what was done. ``tries`` counts the attempts before, ``conversation`` names where it is.
     """
 
     tool: str
@@ -43,6 +43,8 @@ class Choice(NamedTuple):
     done_target: str = ""
     worked: bool = False
     forbidden: bool = False
+    tries: int = 0
+    conversation: str = ""
 
     @property
     def followed(self) -> bool:
@@ -68,30 +70,32 @@ class Adviser:
         """Return every failure of a conversation with what was advised and done."""
         tracker = ConversationTracker(name, MapRelations(self.fallback_map))
         facts = Facts()
-        open_plans: dict[str, RecoveryPlan] = {}
+        open_plans: dict[str, tuple[RecoveryPlan, int]] = {}
         found: list[Choice] = []
         for (call, outcome, recorded), learned, _ in retold(tracker, told.turns):
             for attempt in learned.attempts:
-                plan = open_plans.pop(attempt.incident_id, None)
-                if plan is not None:
-                    found.append(_choice(plan, attempt))
+                planned = open_plans.pop(attempt.incident_id, None)
+                if planned is not None:
+                    found.append(_choice(*planned, attempt))
             if outcome.ok and recorded.result is not NO_RESULT:
                 facts.note(call.tool, call.arguments, recorded.result)
             if learned.incident is not None and not outcome.ok:
-                open_plans[learned.incident.incident_id] = self._plan(learned.incident, facts.known)
-        return [*found, *(_choice(plan, None) for plan in open_plans.values())]
+                incident = learned.incident
+                tries = len(incident.attempts)
+                open_plans[incident.incident_id] = self._plan(incident, facts.known), tries
+        return [*found, *(_choice(*planned, None) for planned in open_plans.values())]
 
     def _plan(self, incident: Incident, known: Mapping[str, object]) -> RecoveryPlan:
         options = options_for(incident, self.fallback_map, known)
         return self.planner.plan(incident, options, lambda key: pooled(self.evidence, key, self.priors))
 
 
-def _choice(plan: RecoveryPlan, attempt: Attempt | None) -> Choice:
+def _choice(plan: RecoveryPlan, tries: int, attempt: Attempt | None) -> Choice:
     first = plan.first
     kind = plan.outcome.kind
     assert first is not None  # noqa: S101 - a plan ends with a last resort
     assert kind is not None  # noqa: S101 - only failures are planned for
-    chosen = Choice(plan.call.tool, kind, first.action, first.target, first.chance)
+    chosen = Choice(plan.call.tool, kind, first.action, first.target, first.chance, tries=tries)
     if attempt is None:
         return chosen
     key = attempt.key
@@ -131,6 +135,7 @@ class Backtest:
     foretold: float = 0.0
     by_advice: dict[Action, tuple[Tally, Tally]] = field(default_factory=dict)
     instead: dict[tuple[Action, Action], Tally] = field(default_factory=dict)
+    choices: list[Choice] = field(default_factory=list)
 
     @property
     def failures(self) -> int:
@@ -139,6 +144,7 @@ class Backtest:
 
     def add(self, choice: Choice) -> None:
         """Count a choice."""
+        self.choices.append(choice)
         if choice.done is None:
             self.dropped += 1
             return
@@ -177,7 +183,7 @@ def backtest(
         adviser = advisers.get(place.get(found.source, 0))
         if adviser is not None:
             for choice in adviser.choices(found.conversation_id, listener.listen(found)):
-                done.add(choice)
+                done.add(choice._replace(conversation=found.source))
     return done
 
 
