@@ -77,7 +77,7 @@ def advice_effect(choices: Sequence[Choice]) -> AdviceEffect:
     scored = _scored(calls)
     matching = [s.weight for s in scored if s.choice.followed]
     effective = sum(matching) ** 2 / sum(w * w for w in matching) if matching else 0.0
-    by_conversation: defaultdict[str, list[_Weighed]] = defaultdict(list)
+    by_conversation: defaultdict[str, list[_WeighedChoice]] = defaultdict(list)
     for score in scored:
         by_conversation[score.choice.conversation].append(score)
     refusal = _refusal(len(calls), len(scored), effective, len(by_conversation))
@@ -103,7 +103,7 @@ def _refusal(calls: int, scored: int, effective: float, conversations: int) -> s
 
 
 @dataclass(frozen=True, slots=True)
-class _Weighed:
+class _WeighedChoice:
     """A choice, the chance that agents do what is advised there, and the chance that this works."""
 
     choice: Choice
@@ -119,16 +119,16 @@ class _Weighed:
         return self.choice.worked - self.works
 
 
-def _scored(calls: Sequence[Choice]) -> list[_Weighed]:
+def _scored(calls: Sequence[Choice]) -> list[_WeighedChoice]:
     """Score each choice by what other folds of conversations show; leave out where the advice was hardly ever done."""
     names = sorted({choice.conversation for choice in calls})
     fold = {name: number % FOLDS for number, name in enumerate(names)}
-    seen = [_Habits([c for c in calls if fold[c.conversation] != number]) for number in range(FOLDS)]
-    found = [_Weighed(c, *seen[fold[c.conversation]].of(c)) for c in calls]
+    seen = [_AgentHabits([c for c in calls if fold[c.conversation] != number]) for number in range(FOLDS)]
+    found = [_WeighedChoice(c, *seen[fold[c.conversation]].of(c)) for c in calls]
     return [score for score in found if score.chance >= LEAST_CHANCE]
 
 
-class _Habits:
+class _AgentHabits:
     """What was done at failures, and how it went, by tool, kind and tries; thin cells lean on wider ones."""
 
     def __init__(self, calls: Sequence[Choice]) -> None:
@@ -163,7 +163,7 @@ def _cells(choice: Choice) -> tuple[Cell, ...]:
     return (choice.tool, choice.kind, tries), (choice.tool, choice.kind), ("any tool",)
 
 
-def _estimated(found: AdviceEffect, conversations: Sequence[Sequence[_Weighed]]) -> AdviceEffect:
+def _estimated(found: AdviceEffect, conversations: Sequence[Sequence[_WeighedChoice]]) -> AdviceEffect:
     n, groups = found.failures, len(conversations)
     scores = [score for conversation in conversations for score in conversation]
     logged = sum(s.choice.worked for s in scores) / n
@@ -172,7 +172,7 @@ def _estimated(found: AdviceEffect, conversations: Sequence[Sequence[_Weighed]])
     advised = sum(s.works for s in scores) / n + correction
     difference = advised - logged
 
-    def influence(s: _Weighed) -> float:
+    def influence(s: _WeighedChoice) -> float:
         return s.works + correction + n / weights * s.weight * (s.off - correction) - s.choice.worked
 
     # The variance of a mean over clusters of unequal sizes.
