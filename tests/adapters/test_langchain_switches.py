@@ -64,7 +64,11 @@ def test_a_substitute_answers_under_the_called_name_and_says_who_it_was() -> Non
     assert answer == '{"order_id":"o1","status":"shipped"}'
     assert line == "[tool layer: served by list_orders in place of get_order after an auth error]"
     assert (message.name, message.tool_call_id, message.status) == ("get_order", "c2", "success")
-    assert message.response_metadata["btm"] == {"served_by": "list_orders", "moves": ["switch list_orders"]}
+    assert message.response_metadata["btm"] == {
+        "served_by": "list_orders",
+        "moves": ["switch list_orders"],
+        "said": line,
+    }
     assert "<recovery tool" not in str(model.requests)
     assert learned(memory) == [("get_order", "auth_error", "switch", "list_orders", 1, 1, 1)]
 

@@ -371,7 +371,11 @@ def test_in_act_mode_another_tool_stands_in_under_the_called_name() -> None:
     assert answer == '{"order_id":"o1","user_id":"u1"}'
     assert line == "[tool layer: served by list_orders in place of get_order after an auth error]"
     assert (message.name, message.tool_call_id, message.status) == ("get_order", "c2", "success")
-    assert message.response_metadata["btm"] == {"served_by": "list_orders", "moves": ["switch list_orders"]}
+    assert message.response_metadata["btm"] == {
+        "served_by": "list_orders",
+        "moves": ["switch list_orders"],
+        "said": line,
+    }
     assert learned(memory) == [("get_order", "auth_error", "switch", "list_orders", 1, 1, 1)]
 
 

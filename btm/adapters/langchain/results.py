@@ -8,7 +8,7 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage, ToolMessage
 
-from btm.adapters.wording import longer, refusal_text
+from btm.adapters.wording import done_text, longer, refusal_text
 from btm.classify.frameworks import ToolResult, is_printed_failure
 from btm.classify.reading import attribute
 from btm.errors import RefusedCallError
@@ -158,7 +158,8 @@ def _made(value: Any, to: Address) -> Any:
 
 def _signed(message: ToolMessage, handled: Handled, to: Address) -> ToolMessage:
     moves = [f"{move.action} {move.call.tool}" for move in handled.trail if move.action is not None]
-    by_btm = {"served_by": handled.served_by if handled.outcome.ok else "", "moves": moves}
+    served_by = handled.served_by if handled.outcome.ok else ""
+    by_btm = {"served_by": served_by, "moves": moves, "said": done_text(handled)}
     metadata = {**message.response_metadata, "btm": by_btm}
     return message.model_copy(update={"name": to.tool, "response_metadata": metadata})
 

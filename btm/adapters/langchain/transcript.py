@@ -153,7 +153,17 @@ def disarmed(messages: list[AnyMessage]) -> list[AnyMessage]:
 
 def _disarmed(message: ToolMessage) -> ToolMessage:
     content = imitations.disarmed(message.content)
-    return message if content is message.content else message.model_copy(update={"content": content})
+    if content is message.content:
+        return message
+    ours = message.response_metadata.get("btm")
+    said = ours.get("said") if isinstance(ours, Mapping) else None
+    if isinstance(said, str) and said:  # a line of our own, where we put it
+        if isinstance(content, list):
+            if message.content[-1] == (last := {"type": "text", "text": said}):
+                content[-1] = last
+        elif isinstance(message.content, str) and message.content.endswith(f"\n\n{said}"):
+            content = f"{imitations.disarmed(message.content.removesuffix(said))}{said}"
+    return message if content == message.content else message.model_copy(update={"content": content})
 
 
 def repaired(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
