@@ -54,13 +54,13 @@ if TYPE_CHECKING:
     from btm.model import ToolCall as ToolCall
     from btm.planning.context import Detail as Detail
     from btm.planning.context import Format as Format
+    from btm.planning.options import Skills as Skills
     from btm.planning.plan import Level as Level
     from btm.planning.plan import RecoveryContext as RecoveryContext
     from btm.planning.plan import RecoveryPlan as RecoveryPlan
     from btm.planning.plan import Verdict as Verdict
     from btm.planning.planner import Settings as Settings
     from btm.planning.policy import Policies as Policies
-    from btm.planning.skills import Skills as Skills
     from btm.runtime.breaker import Breaker as Breaker
     from btm.runtime.drivers import Handled as Handled
     from btm.runtime.drivers import Move as Move
@@ -120,7 +120,7 @@ _NAMES = {
     "btm.planning.plan": ("Level", "RecoveryContext", "RecoveryPlan", "Verdict"),
     "btm.planning.planner": ("Settings",),
     "btm.planning.policy": ("Policies",),
-    "btm.planning.skills": ("Skills",),
+    "btm.planning.options": ("Skills",),
     "btm.runtime.breaker": ("Breaker",),
     "btm.runtime.naming": ("NamingModel",),
     "btm.runtime.drivers": ("Handled", "Move"),

@@ -18,15 +18,14 @@ from btm.fallback import FallbackMap
 from btm.learning.posterior import BetaPosterior
 from btm.model import BeliefModel, Effect, ErrorKind, EvidenceKey, Family, Incident, Mode, Outcome, ToolCall
 from btm.planning.context import DEFAULT_BUDGET, Detail, Format
+from btm.planning.options import Skills
 from btm.planning.plan import RecoveryContext
 from btm.planning.planner import Settings
 from btm.planning.policy import Policies
-from btm.planning.skills import Skills
 from btm.runtime.breaker import Breaker
-from btm.runtime.checking import checked_options
 from btm.runtime.memory_core import MemoryCore
 from btm.runtime.naming import NamingModel
-from btm.runtime.options import Durability
+from btm.runtime.options import Durability, checked_options
 from btm.runtime.plain_functions import OnFailure
 from btm.store import Store
 from btm.store.stand_in import open_store

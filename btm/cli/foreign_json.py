@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from btm.cli.output import fail
+import click
+
+from btm.cli.output import FOUND, fail
 from btm.support.untrusted import redact
 
 _LINE_LIMIT = 400
@@ -68,6 +70,16 @@ class ForeignJson:
             lineterm="",
         )
         return "".join(f"{_shown(line)}\n" for line in lines)
+
+    def write_what_changed(self, *, dry_run: bool) -> None:
+        """Print the difference and write the file; exit code 1: nothing to change."""
+        diff = self.diff()
+        if not diff:
+            click.echo("nothing to change", err=True)
+            raise SystemExit(FOUND)
+        click.echo(diff, nl=False)
+        if not dry_run:
+            self.write()
 
     def write(self) -> None:
         """Write the file in one step; who may read it stays."""

@@ -6,10 +6,8 @@ import shlex
 import sys
 from typing import Any
 
-import click
-
 from btm.cli.foreign_json import ForeignJson
-from btm.cli.output import FOUND, fail
+from btm.cli.output import fail
 
 _EVENTS = ("PostToolUse", "PostToolUseFailure", "SessionEnd")
 _MARK = "-m btm hook claude"
@@ -24,13 +22,7 @@ def change(settings: str, options: list[str], *, mode: str, undo: bool, dry_run:
     if not undo:
         command = f"{shlex.quote(sys.executable)} {_MARK} {shlex.join(options)}"
         _put_in(file.value, command, ("PreToolUse", *_EVENTS) if mode == "guard" else _EVENTS)
-    diff = file.diff()
-    if not diff:
-        click.echo("nothing to change", err=True)
-        raise SystemExit(FOUND)
-    click.echo(diff, nl=False)
-    if not dry_run:
-        file.write()
+    file.write_what_changed(dry_run=dry_run)
 
 
 def _put_in(value: dict[str, Any], command: str, events: tuple[str, ...]) -> None:

@@ -10,7 +10,7 @@ import click
 
 from btm.cli.foreign_json import ForeignJson
 from btm.cli.options import map_option
-from btm.cli.output import FOUND, fail
+from btm.cli.output import fail
 from btm.errors import nearest
 from btm.model import Mode
 
@@ -63,13 +63,7 @@ def wrap(
                 _wrap(server, options)
             else:
                 click.echo(f"{name}: is reached by a URL and stays as it is", err=True)
-    diff = file.diff()
-    if not diff:
-        click.echo("nothing to change", err=True)
-        raise SystemExit(FOUND)
-    click.echo(diff, nl=False)
-    if not dry_run:
-        file.write()
+    file.write_what_changed(dry_run=dry_run)
 
 
 def _servers(value: Any, depth: int = 0) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -157,6 +157,15 @@ class Edge:
         )  # fmt: skip
 
 
+def offers(
+    edges: tuple[Edge, ...], call: ToolCall, kind: ErrorKind | None, known: Mapping[str, Any]
+) -> tuple[Step, ...]:
+    """Return what is offered after an error of this kind, each call with its arguments filled."""
+    offered = [edge for edge in edges if edge.applies(kind)]
+    names = names_of(call, known) if offered else {}
+    return tuple(edge.fill(names) for edge in offered)
+
+
 @dataclass(frozen=True, slots=True)
 class Compiled:
     """One tool's offers, checks and expectations."""

@@ -14,7 +14,7 @@ from btm.authored.expressions import compile_expression
 from btm.classify.expectations import ErrorRule, Expectations
 from btm.errors import TemplateError, UndefinedResultError
 from btm.fallback.answers import Answer, problem_of
-from btm.fallback.compiled import PREVIOUS, Compiled, Edge, compile_tool, names_of
+from btm.fallback.compiled import PREVIOUS, Compiled, Edge, compile_tool, names_of, offers
 from btm.fallback.loading import load_valid, read_map
 from btm.fallback.schema import MapFile, ToolEntry, ToolKind, ToolRole
 from btm.fallback.step import Step
@@ -214,12 +214,12 @@ class FallbackMap:
         map does not know, or a write for a read.
         """
         compiled = self._compiled.get(call.tool)
-        return _filled(compiled.fallbacks, call, kind, known) if compiled else ()
+        return offers(compiled.fallbacks, call, kind, known) if compiled else ()
 
     def repairs(self, call: ToolCall, kind: ErrorKind | None, known: Mapping[str, Any]) -> tuple[Step, ...]:
         """Return the tools to run before this call is made again, in the order of the file."""
         compiled = self._compiled.get(call.tool)
-        return _filled(compiled.repairs, call, kind, known) if compiled else ()
+        return offers(compiled.repairs, call, kind, known) if compiled else ()
 
     def next_step(
         self, call: ToolCall, candidate: Step, results: Sequence[Any], known: Mapping[str, Any]
@@ -382,14 +382,6 @@ def _read(expression: str, names: Mapping[str, Any]) -> Any:
         if not any(path == "result.result" or path.startswith("result.result.") for path in compiled.paths):
             raise
         return compiled.evaluate({**names, "result": {"result": names["result"]}})
-
-
-def _filled(
-    edges: tuple[Edge, ...], call: ToolCall, kind: ErrorKind | None, known: Mapping[str, Any]
-) -> tuple[Step, ...]:
-    offered = [edge for edge in edges if edge.applies(kind)]
-    names = names_of(call, known) if offered else {}
-    return tuple(edge.fill(names) for edge in offered)
 
 
 def _step_results(edge: Edge, results: Sequence[Any]) -> dict[str, Any]:

@@ -19,8 +19,8 @@ from btm.lab.faults.draw import Draw
 from btm.lab.story import Story
 from btm.memory import ToolMemory
 from btm.model import BeliefModel, EvidenceKey, Mode, ToolCall
+from btm.planning.options import Skills
 from btm.planning.policy import Policies
-from btm.planning.skills import Skills
 from btm.runtime.breaker import Breaker
 from btm.runtime.drivers import Handled
 from btm.runtime.evidence import BeliefFunction

@@ -11,7 +11,8 @@ from btm.fallback import Step
 from btm.lab.simulation import RETRY, Best, Cell, Chances, Game, Move, SimulatedWorld, Tried, action_of
 from btm.learning.posterior import BetaPosterior, Decay, Evidence, Priors, flat, pooled, unlearned
 from btm.model import Action, Attempt, EvidenceKey, Incident, Outcome, ToolCall
-from btm.planning.planner import Believe, Options, Planner
+from btm.planning.options import Options
+from btm.planning.planner import Believe, Planner
 from btm.planning.policy import Policies
 from btm.runtime.evidence import Credit
 from btm.store import Snapshot

@@ -58,10 +58,13 @@ class OpenIncidents:
         self._under_way.add(number)
         return self.standing(), beside
 
-    def ended(self, number: int, at: float) -> list[Incident]:
-        """Take in that a call has ended; return the incidents whose time was over when the latest call began."""
-        self._under_way.discard(number)
-        return self.overdue(at) if self._overdue else []
+    def ended(self, ticket: Ticket, at: float) -> tuple[list[Incident], dict[str, OpenIncident]]:
+        """Take in that a call has ended.
+
+        Return the incidents whose time was over when the latest call began, and those that are :meth:`known_to` it.
+        """
+        self._under_way.discard(ticket.sequence)
+        return self.overdue(at) if self._overdue else [], self.known_to(ticket)
 
     def overdue(self, at: float | None = None) -> list[Incident]:
         """Give up, once, the incidents whose time was over; they were closed ``at``."""

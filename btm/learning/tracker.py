@@ -32,8 +32,20 @@ from typing import Any
 
 from btm.learning.done_writes import DoneWrites, undone_outcome
 from btm.learning.judging import NOT_YET, EmptyAnswers, as_an_answer, as_it_looks
-from btm.learning.learned import Ending, Learned, Undone, in_doubt, too_early
-from btm.learning.matching import Answer, Match, OpenIncident, Ticket, answered_by, as_it_stood, closest
+from btm.learning.matching import (
+    Answer,
+    Ending,
+    Learned,
+    Match,
+    OpenIncident,
+    Ticket,
+    Undone,
+    answered_by,
+    as_it_stood,
+    closest,
+    in_doubt,
+    too_early,
+)
 from btm.learning.open_incidents import OpenIncidents
 from btm.learning.relations import Relations
 from btm.model import (
@@ -126,13 +138,12 @@ class ConversationTracker:
         result: Any = None,
     ) -> Learned:
         """Take in what came of a call that ended at ``at``; ``result`` is what it gave, if that is known."""
-        if outcome.ok and self.idle and not ticket.seen and not self.keeps(ticket.call):
+        if outcome.kind is None and self.idle and not ticket.seen and not self.keeps(ticket.call):
             return Learned(outcome)
-        closed = self._incidents.ended(ticket.sequence, at)
-        known = self._incidents.known_to(ticket)
+        closed, known = self._incidents.ended(ticket, at)
         outcome = as_it_looks(ticket, outcome, result, known.values(), self._relations, self._empties)
         ending = Ending(ticket, outcome, at, latency_s, result)
-        ok = outcome.ok
+        ok = outcome.kind is None
         if ok and self._relations.escalates(ticket.call.tool):
             return self._escalated(ending, closed)
         answered = answered_by(ticket, ok, known, self._relations, result) if known else []

@@ -1,17 +1,18 @@
-"""What a fallback map says about an incident, in the forms that the tracker and the planner ask for."""
+"""What a fallback map, and skill cards, say about an incident, in the forms that the tracker and the planner ask for."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from btm.fallback import FallbackMap, Step
 from btm.fallback.checking import steps_of
 from btm.learning.judging import CONTRADICTED, IN_A_ROW
+from btm.learning.posterior import BetaPosterior
 from btm.learning.relations import Emptiness, StandIn, VerifyingRead
 from btm.model import Action, Effect, ErrorKind, Incident, ToolCall
 from btm.planning.kinship import related
-from btm.planning.planner import Options
 
 ITS_ARGUMENTS = "its arguments"
 """What the agent must supply for a substitute that no map describes."""
@@ -119,6 +120,81 @@ class MapRelations:
 
 def _agrees(offer: Step, call: ToolCall) -> bool:
     return all(call.arguments.get(name, value) == value for name, value in (offer.arguments or {}).items())
+
+
+MOST_WEIGHT = 4.0
+"""Tries that a card's evidence is worth at most: what is seen here outweighs a library that may have gone stale."""
+
+
+class SkillOffer(NamedTuple):
+    """A card that fits an incident: the step it speaks for, the line it may take, and what its logs came to.
+
+    ``worked`` of ``tried`` are decayed to now. ``only`` says that the map does not offer the step: btm advises it, and
+    never takes it by itself.
+    """
+
+    action: Action
+    target: str
+    text: str
+    worked: float
+    tried: float
+    only: bool = False
+
+    def added_to(self, belief: BetaPosterior) -> BetaPosterior:
+        """Return the step's belief with the card's evidence as at most ``MOST_WEIGHT`` tries more."""
+        if self.tried <= 0.0:
+            return belief
+        weight = min(self.tried, MOST_WEIGHT) / self.tried
+        worked, failed = self.worked * weight, (self.tried - self.worked) * weight
+        return BetaPosterior(belief.alpha + worked, belief.beta + failed, belief.n, belief.worked)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the map offers for an incident, ready for weighing.
+
+    ``irreversible`` and ``idempotent`` are of the tool that failed; ``cost`` is its cost per call. ``general`` says that
+    every call of it is another command, ``mapped`` that the map knows it. ``hints`` are substitutes that no map names,
+    known from what worked before; their arguments are the agent's to find. ``down`` says that the tool does not work for
+    anyone now: calling it again, in whatever way, is no step; ``worked_before`` that it did lately. ``skills`` are cards
+    that speak for steps among these. ``assumed`` says that the call is a write only because nothing is known of its tool.
+    ``arbiter`` confirms the tool that said otherwise than the call in question.
+    """
+
+    switches: tuple[Step, ...] = ()
+    repairs: tuple[Step, ...] = ()
+    verify: Step | None = None
+    escalation_tool: str = ""
+    irreversible: bool = False
+    idempotent: bool = False
+    cost: float = 1.0
+    health: str = ""
+    general: bool = False
+    mapped: bool = False
+    hints: tuple[Step, ...] = ()
+    down: bool = False
+    worked_before: bool = False
+    skills: tuple[SkillOffer, ...] = ()
+    assumed: bool = False
+    arbiter: str = ""
+
+    def skill_for(self, step: Step) -> SkillOffer | None:
+        """Return the best card that speaks for a step."""
+        return next((s for s in self.skills if s.action is step.action and s.target == step.target), None)
+
+
+@runtime_checkable
+class Skills(Protocol):
+    """Cards in use by one memory."""
+
+    def extended(self, fallback_map: FallbackMap) -> FallbackMap:
+        """Return the map with the steps that only cards offer; called once, before anything else."""
+
+    def options(self, options: Options, incident: Incident, now: float, *, healed: bool) -> Options:
+        """Return what there is to do about an incident, with the cards that fit and without steps of those that do not.
+
+        ``healed`` says that the failed tool's calls before the latest one all worked.
+        """
 
 
 def options_for(

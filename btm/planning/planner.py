@@ -24,10 +24,9 @@ from btm.fallback import Step
 from btm.learning.judging import NOT_YET
 from btm.learning.posterior import BetaPosterior
 from btm.model import MAX_ORDINAL, Action, Effect, ErrorKind, EvidenceKey, Incident
-from btm.planning.contradiction import third_source
+from btm.planning.options import Options
 from btm.planning.plan import RecoveryPlan, Verdict
 from btm.planning.policy import Policies, Situation
-from btm.planning.skills import SkillOffer
 
 _DAY_S = 86_400.0
 
@@ -53,40 +52,6 @@ class Settings:
     first_wait_s: float = 1.0
     longest_wait_s: float = 30.0
     wait_up_to_s: float = 10.0
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What the map offers for an incident, ready for weighing.
-
-    ``irreversible`` and ``idempotent`` are of the tool that failed; ``cost`` is its cost per call. ``general`` says that
-    every call of it is another command, ``mapped`` that the map knows it. ``hints`` are substitutes that no map names,
-    known from what worked before; their arguments are the agent's to find. ``down`` says that the tool does not work for
-    anyone now: calling it again, in whatever way, is no step; ``worked_before`` that it did lately. ``skills`` are cards
-    that speak for steps among these. ``assumed`` says that the call is a write only because nothing is known of its tool.
-    ``arbiter`` confirms the tool that said otherwise than the call in question.
-    """
-
-    switches: tuple[Step, ...] = ()
-    repairs: tuple[Step, ...] = ()
-    verify: Step | None = None
-    escalation_tool: str = ""
-    irreversible: bool = False
-    idempotent: bool = False
-    cost: float = 1.0
-    health: str = ""
-    general: bool = False
-    mapped: bool = False
-    hints: tuple[Step, ...] = ()
-    down: bool = False
-    worked_before: bool = False
-    skills: tuple[SkillOffer, ...] = ()
-    assumed: bool = False
-    arbiter: str = ""
-
-    def skill_for(self, step: Step) -> SkillOffer | None:
-        """Return the best card that speaks for a step."""
-        return next((s for s in self.skills if s.action is step.action and s.target == step.target), None)
 
 
 Believe = Callable[[EvidenceKey], BetaPosterior]
@@ -124,7 +89,7 @@ class Planner:
         ]
         worth = [step for step in weighed if step.worth_trying]
         if options.arbiter:
-            worth = third_source(incident, options.arbiter, worth)
+            worth = _third_source(incident, options.arbiter, worth)
         left = list(self._left_above(incident, above, believe))
         verdicts = self.policies.judge(
             self._situation(incident, options, [*worth, *(step for step, _ in left)])
@@ -282,6 +247,26 @@ def best_beginning(tries: Iterable[tuple[float, float]]) -> float:
         reached *= 1.0 - chance
         best = max(best, works / cost)
     return best
+
+
+def _third_source(incident: Incident, arbiter: str, worth: Sequence[Step]) -> list[Step]:
+    """Return the step that could settle a contradiction of the incident's call, where there is one; else all of them.
+
+    ``arbiter`` is the tool that the map names to confirm answers of the one that said otherwise. Asking
+    that one again would tell nothing new, and a part of an answer is none. An arbiter that is like to answer goes first,
+    whatever it costs.
+    """
+    thirds = [
+        step
+        for step in worth
+        if step.action is Action.SWITCH
+        and step.tool == arbiter
+        and not (step.via or step.missing)
+        and step.coverage >= 1.0
+        and step.chance > 0.5
+        and not incident.tried(Action.SWITCH, step.target)
+    ]
+    return thirds or [*worth]
 
 
 def _told_skill(allowed: Sequence[Step], incident: Incident, options: Options) -> str:

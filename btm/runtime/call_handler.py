@@ -25,10 +25,9 @@ from btm.learning.tracker import Learned
 from btm.model import SUCCESS, Action, Effect, ErrorKind, Incident, Mode, Outcome, ToolCall
 from btm.planning.context import ContextWriter
 from btm.planning.instructions import call_text
-from btm.planning.options import options_for
+from btm.planning.options import Options, Skills, options_for
 from btm.planning.plan import UNCHECKED, Level, RecoveryContext, RecoveryPlan
-from btm.planning.planner import Options, Planner
-from btm.planning.skills import Skills
+from btm.planning.planner import Planner
 from btm.runtime.breaker import Down
 from btm.runtime.cross_check import Check, SecondSources
 from btm.runtime.drivers import NOT_MADE, ComesAgain, Handled, Move, Reply, Request, Steps, Wait

@@ -35,8 +35,7 @@ class ToolHealth:
 class Health:
     """The health of every tool. Not thread-safe: its owner holds the lock."""
 
-    def __init__(self, half_life_s: float = HALF_LIFE_S) -> None:
-        self._half_life_s = half_life_s
+    def __init__(self) -> None:
         self._tools: dict[str, ToolHealth] = {}
 
     def record(self, tool: str, ok: bool, at: float) -> None:
@@ -51,7 +50,7 @@ class Health:
         health.latest.append((at, ok))
 
     def _factor(self, health: ToolHealth, at: float) -> float:
-        return float(2.0 ** (-max(at - health.as_of, 0.0) / self._half_life_s))
+        return float(2.0 ** (-max(at - health.as_of, 0.0) / HALF_LIFE_S))
 
     def counts(self, tool: str, now: float) -> tuple[float, float]:
         """Return the decayed (successes, failures) of ``tool`` at time ``now``."""
@@ -77,7 +76,7 @@ class Health:
         health = self._tools.get(tool)
         if health is None:
             return ""
-        recent = [(at, ok) for at, ok in health.latest if now - at <= 4 * self._half_life_s]
+        recent = [(at, ok) for at, ok in health.latest if now - at <= 4 * HALF_LIFE_S]
         failed = sum(1 for _, ok in recent if not ok)
         if len(recent) < 3 or failed * 2 < len(recent):
             return ""

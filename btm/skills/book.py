@@ -18,9 +18,8 @@ from btm.fallback.fields import FULL, PARTIAL
 from btm.fallback.schema import Fallback, Repair
 from btm.learning.posterior import Decay
 from btm.model import Action, Effect, Incident
-from btm.planning.planner import Options
+from btm.planning.options import MOST_WEIGHT, Options, SkillOffer
 from btm.planning.policy import Situation
-from btm.planning.skills import MOST_WEIGHT, SkillOffer
 from btm.skills.card import SkillCard, load_cards
 from btm.skills.tries import signature
 from btm.support.effects import guess_effect

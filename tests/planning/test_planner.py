@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from btm.fallback import Step
 from btm.learning.posterior import BetaPosterior
 from btm.model import Action, Attempt, Effect, ErrorKind, EvidenceKey, Incident, Outcome, ToolCall
-from btm.planning.options import options_for
+from btm.planning.options import Options, options_for
 from btm.planning.plan import RecoveryPlan
-from btm.planning.planner import MAX_TRIES, Options, Planner, Settings, best_beginning
+from btm.planning.planner import MAX_TRIES, Planner, Settings, best_beginning
 from btm.planning.policy import Policies
 
 FREE = Planner(Policies())
