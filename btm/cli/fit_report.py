@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
@@ -11,12 +12,13 @@ from rich.table import Table
 from btm.cli.logs import print_skipped, skipped_rows
 from btm.cli.output import console, counted, listed, paragraph, shown, table
 from btm.fallback import FallbackMap
-from btm.logs.findings import findings
+from btm.logs.findings import findings, seen_once
 from btm.logs.fit import Fit
 from btm.maps.belonging import doubts
 from btm.model import ErrorKind
 
 _SHOWN = 12
+_ONCE_SHOWN, _MOST_ONCE = 5, 1_000
 _PASSED_SHOWN = 6
 _TOOLS = 40
 _BESIDE_KINDS = 50  # columns for a tool's name and the numbers
@@ -52,6 +54,10 @@ def document(done: Fit, fallback_map: FallbackMap) -> dict[str, Any]:
         "findings": [
             {"tool": f.tool, "kind": f.kind, "text": f.text, "n": f.n} for f in findings(done.tried)
         ],
+        "seen_once": [
+            {"tool": w.tool, "kind": w.kind, "template": w.template}
+            for w in seen_once(done.ways)[:_MOST_ONCE]
+        ],
     }
 
 
@@ -80,13 +86,10 @@ def show(done: Fit, database: str | None, fallback_map: FallbackMap, *, details:
     if details and done.actions:
         counts = ", ".join(f"{action} {count:,}" for action, count in done.actions.most_common())
         out.print(f"\nattempts by action: {counts}")
-    found = findings(done.tried)
-    if found:
-        out.print("\nWhat stands out")
-        for finding in found[:_SHOWN]:
-            paragraph(out, finding.text, first="- ", rest="  ")
-        if len(found) > _SHOWN:
-            out.print(f"and {len(found) - _SHOWN:,} more, with --json")
+    found = [finding.text for finding in findings(done.tried)]
+    _print_some("What stands out", found, _SHOWN, out)
+    once = [f"{way.tool} failed as {way.kind}: {way.template}" for way in seen_once(done.ways)]
+    _print_some("Seen once", once, _ONCE_SHOWN, out)
     out.print()
     print_skipped(done.skipped, done.skipped_count, out)
     if database is None:
@@ -95,6 +98,15 @@ def show(done: Fit, database: str | None, fallback_map: FallbackMap, *, details:
         paragraph(out, f"Learned into {shown(database)}; see it with: btm show --db {shown(database)}")
     else:
         out.print(f"Nothing new to learn: {shown(database)} believes what it did.", markup=False)
+
+
+def _print_some(title: str, texts: Sequence[str], most: int, out: Console) -> None:
+    if texts:
+        out.print(f"\n{title}")
+    for text in texts[:most]:
+        paragraph(out, text, first="- ", rest="  ")
+    if len(texts) > most:
+        out.print(f"and {len(texts) - most:,} more, with --json")
 
 
 def _print_counts(done: Fit, out: Console) -> None:

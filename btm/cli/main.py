@@ -71,6 +71,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
         "Find calls that seemed to work and did not do what was wanted.",
     ),
     "review": ("btm.cli.judge", "review_command", "Decide where judges differ, one call at a time."),
+    "variants": ("btm.cli.variants", "variants", "Make variants of failure trajectories, for training."),
     "sft": ("btm.cli.sft", "sft_group", "Build fine-tuning data from recoveries, and check it."),
     "train-env": (
         "btm.cli.train_env",

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from scipy.special import betaincinv
 
 from btm.model import Action, ErrorKind, EvidenceKey
+from btm.support.signatures import FailureSignature
 
 _MIN_N = 8
+_OFTEN = 10
 _NEVER = 0.15
 _MOSTLY = 0.6
 
@@ -44,6 +47,22 @@ def findings(tried: Mapping[tuple[EvidenceKey, bool], int]) -> list[LogFinding]:
             text = f"{tool} after {kind}: {_DOING[action]}{' ' + target if target else ''} {_verdict(worked, n, low)}"
             found.append(LogFinding(tool, kind, text, n))
     return sorted(found, key=lambda f: (-f.n, f.text))
+
+
+def seen_once(ways: Mapping[FailureSignature, int]) -> list[FailureSignature]:
+    """Return the ways to fail that were seen once: those without a known kind first, then of tools that failed most often.
+
+    Of a tool that failed less than ten times nothing is told but what has no known kind: all that it does is rare.
+    """
+    by_tool: Counter[str] = Counter()
+    for way, times in ways.items():
+        by_tool[way.tool] += times
+    found = [
+        way
+        for way, times in ways.items()
+        if times == 1 and (by_tool[way.tool] >= _OFTEN or way.kind == ErrorKind.UNKNOWN)
+    ]
+    return sorted(found, key=lambda way: (way.kind != ErrorKind.UNKNOWN, -by_tool[way.tool], way))
 
 
 _DOING = {

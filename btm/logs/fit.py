@@ -17,6 +17,7 @@ from btm.logs.listening import Listener, Told
 from btm.logs.refusals import REFUSED
 from btm.model import Action, Attempt, ErrorKind, EvidenceKey
 from btm.store import EvidenceRow
+from btm.support.signatures import FailureSignature, signature
 
 __all__ = ["Fit", "Listener", "Told", "fit"]
 
@@ -24,6 +25,7 @@ MOST_OF_ONE = 32
 """Attempts of one key that one conversation gives evidence with: no log floods what all others teach."""
 
 _MAX_SKIPPED = 10_000
+_MOST_WAYS = 50_000
 
 
 @dataclass
@@ -35,7 +37,8 @@ class Fit:
     beginnings that a part of the work has seen, ``beyond`` counts attempts beyond the most of a kind from one conversation.
     ``lost`` counts the logs out of which nothing was read although something in them looks like calls, ``orphans`` answers
     to calls that the logs do not hold, ``passed`` records that hold nothing, by what they are.
-    ``made`` holds every attempt with its conversation's id, if the fit was asked to keep them.
+    ``ways`` counts the ways in which tools failed, the first 50,000. ``made`` holds every attempt with the id of its
+    conversation, if the fit was asked to keep them.
     """
 
     conversations: int = 0
@@ -49,6 +52,7 @@ class Fit:
     attempts: int = 0
     errors: Counter[ErrorKind] = field(default_factory=Counter)
     tool_errors: Counter[tuple[str, ErrorKind]] = field(default_factory=Counter)
+    ways: Counter[FailureSignature] = field(default_factory=Counter)
     tools: Counter[str] = field(default_factory=Counter)
     actions: Counter[Action] = field(default_factory=Counter)
     formats: Counter[str] = field(default_factory=Counter)
@@ -97,6 +101,7 @@ class Fit:
                 self.errors[outcome.kind] += 1
                 self.tool_errors[call.tool, outcome.kind] += 1
                 self.format_errors[name] += 1
+                self._count_way(signature(call.tool, outcome.kind, outcome.rule, outcome.detail))
         if known:
             self.grown += 1
         else:
@@ -125,6 +130,10 @@ class Fit:
             for digest in digests[-1:]:
                 self.fitted.add(digest, conversation.source, 0)
             self.begun += digests[:-1]
+
+    def _count_way(self, found: FailureSignature) -> None:
+        if found in self.ways or len(self.ways) < _MOST_WAYS:
+            self.ways[found] += 1
 
     def already(self, conversation: Conversation) -> None:
         """Note a conversation that was learned from before."""

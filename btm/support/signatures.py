@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
 from btm.support.untrusted import redact
 
 _LIMIT = 160
-_READ = 600
+_READ = 300
 # In this order: what is longer and surer first. A number is not part of a word.
 _PARTS = tuple(
     (name, re.compile(pattern))
@@ -25,6 +26,9 @@ _PARTS = tuple(
         ("<STR>", r"\"[^\"\n]{0,200}\"|'[^'\n]{2,200}'(?!\w)|`[^`\n]{1,200}`"),
         ("<PATH>", r"(?<![\w<])(?:[A-Za-z]:)?(?:[/\\][\w.@~+-]{1,80}){2,20}[/\\]?"),
         ("<HEX>", r"\b(?:0x[0-9a-fA-F]+|(?=[0-9a-fA-F]*\d)(?=[0-9]*[a-fA-F])[0-9a-fA-F]{8,})\b"),
+        # After a noun capitals with digits name a thing (flight HAT088); else they are the error's own code (E7741:).
+        ("<ID>", r"(?<=[a-z] )(?<!code )(?<!error )(?<!rule )(?=[A-Z]*\d)(?=\d*[A-Z])[A-Z\d]{4,}\b(?!:)"),
+        ("<ID>", r"#[A-Z]{0,3}\d{3,}\b"),
         ("<N>", r"(?<![A-Za-z_\d])[+-]?\d+(?:[.,]\d+)*(?=[a-z%]{0,3}\b)"),
         ("<N>", r"(?<=[A-Za-z][-_])\d{2,}\b"),
     )
@@ -45,6 +49,7 @@ class FailureSignature(NamedTuple):
         return blake2b("\0".join(self).encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
+@lru_cache(4_096)
 def template(detail: str) -> str:
     """Return an error's text with what differs from case to case replaced: numbers, ids, dates, names in quotes, paths."""
     text = redact(detail[:_READ], _READ)

@@ -61,12 +61,21 @@ def test_an_outage_tells_twenty_an_hour_and_how_many_more(monkeypatch: pytest.Mo
         ('no "ann" (4f3c2a1b-0000-4000-8000-123456789abc)', 'no "bob" (00000000-1111-4000-8000-cba987654321)'),
         ("cannot open /var/data/a.txt: errno 2", "cannot open /home/x/b.csv: errno 13"),
         ("GET https://api.example.com/v1/o/1 503", "GET https://api.example.com/v1/o/2 503"),
+        ("flight HAT088 is full", "flight HAT139 is full"),
+        ("no order #W6893533", "no order #W7002"),
         ("due 2024-01-02T03:04:05Z", "due 2025-11-12 13:14:15"),
     ],
 )  # fmt: skip
 def test_what_differs_from_case_to_case_is_replaced(one: str, other: str) -> None:
     assert template(one) == template(other)
     assert template(one) != template(f"{one} again")
+
+
+@pytest.mark.parametrize(
+    "text", ["E7741: broke", "failed with code E7741", "SQLSTATE 42P01", "rule E501", "(ORA00942)"]
+)
+def test_an_errors_own_code_is_no_value(text: str) -> None:
+    assert template(text) == text
 
 
 def test_a_template_is_short_and_tells_no_secret() -> None:

@@ -351,3 +351,27 @@ def test_many_tools_are_counted_in_one_go() -> None:
         done.tool_errors[f"tool_{number}", ErrorKind.TIMEOUT] = number
     shown = document(done, FallbackMap.empty())["tools"]
     assert shown["tool_2"] == {"calls": 2, "errors": {"timeout": 2}}
+
+
+def test_what_failed_in_a_way_seen_once_is_told(tmp_path: Path) -> None:
+    failed = [f"Error: flight HAT{n:03} is full" for n in range(100, 130)]
+    failed += ["Error: flight 7 has no crew (case 17)", "E7741: ledger epoch mismatch (shard 9)"]
+    lines = [
+        [
+            {"role": "user", "content": str(n)},
+            {
+                "role": "assistant",
+                "tool_calls": [{"id": "c", "function": {"name": "book", "arguments": "{}"}}],
+            },
+            {"role": "tool", "tool_call_id": "c", "content": text},
+        ]
+        for n, text in enumerate(failed)
+    ]
+    log = tmp_path / "log.jsonl"
+    log.write_text("\n".join(json.dumps({"messages": messages}) for messages in lines), "utf-8")
+    told = CliRunner().invoke(cli, ["fit", str(log), "--dry-run"]).output
+    assert "Seen once" in told
+    assert "HAT" not in told
+    document = json.loads(CliRunner().invoke(cli, ["fit", str(log), "--dry-run", "--json"]).output)
+    assert {way["template"] for way in document["seen_once"]} >= {"Error: flight <N> has no crew (case <N>)"}
+    assert len(document["seen_once"]) <= 2
