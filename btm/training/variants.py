@@ -71,20 +71,20 @@ _DATED, _DAY_S = 10**8, 86_400  # from there on to a hundred times that a number
 
 
 @dataclass
-class Made:
+class TrajectoryVariants:
     """The variants of some trajectories, as records. ``thrown`` counts those that did not read back as their parents."""
 
     records: list[dict[str, Any]] = field(default_factory=list)
     thrown: int = 0
 
 
-def variants(parents: Iterable[Mapping[str, Any]], number: int, *, seed: int = 0) -> Made:
+def variants(parents: Iterable[Mapping[str, Any]], number: int, *, seed: int = 0) -> TrajectoryVariants:
     """Return ``number`` variants of each trajectory (a record of ``btm export trajectories``), or as many as hold.
 
     The same seed gives the same variants.
     """
     known = list(parents)
-    wanted, made = _read_back(known), Made()
+    wanted, made = _read_back(known), TrajectoryVariants()
     left = [(parent, n) for parent in range(len(known)) for n in range(number)]
     found: dict[tuple[int, int], dict[str, Any]] = {}
     for attempt in range(_TRIES):
