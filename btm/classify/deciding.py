@@ -35,12 +35,11 @@ _LEADING = re.compile(r"[\s\W]{0,8}")
 
 
 class Sign(NamedTuple):
-    """One sign, where it is looked for, and its weight in logits (above 0: an error text)."""
+    """One sign, and where it is looked for."""
 
     name: str
     where: str
     pattern: re.Pattern[str]
-    weight: float
 
 
 class Weighed(NamedTuple):
@@ -54,7 +53,7 @@ class Weighed(NamedTuple):
 def signs() -> tuple[Sign, ...]:
     """Return the signs that are looked for with a pattern."""
     return tuple(
-        Sign(entry["name"], entry["where"], re.compile(entry["pattern"]), entry["weight"])
+        Sign(entry["name"], entry["where"], re.compile(entry["pattern"]))
         for entry in rules.table("decision")["sign"]
         if "pattern" in entry
     )

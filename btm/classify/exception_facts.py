@@ -11,10 +11,9 @@ import orjson
 from btm.classify import numbers, retry_after, texts
 from btm.classify.bodies import of_failed_value
 from btm.classify.codes import grpc_kind, of_code, of_json_rpc
-from btm.classify.finding import CODE, EXACT, WEAK, Finding
+from btm.classify.finding import CODE, Finding
 from btm.classify.reading import attribute, field, qualified
 from btm.classify.status import is_failure
-from btm.model import ErrorKind as K
 from btm.model import ToolCall
 
 Facts = Mapping[str, Any]
@@ -89,7 +88,7 @@ def codes_of(error: BaseException, known: Facts, root: str, text: str) -> list[F
         found.append(numbers.websocket_in(text) or numbers.of_websocket(known.get("code", 0)))
     sqlite = known.get("sqlite_errorname")
     if isinstance(sqlite, str):
-        found.append(_SQLITE.get(sqlite.removeprefix("SQLITE_").split("_")[0]))
+        found.append(numbers.of_sqlite(sqlite.removeprefix("SQLITE_").split("_")[0]))
     exit_code = known.get("returncode")
     if type(exit_code) is int:
         found.append(numbers.of_exit_code(exit_code))
@@ -184,23 +183,3 @@ def _of_content(content: bytes | str) -> Finding | None:
 
 
 TEXT_BYTES = 4_000
-_SQLITE: dict[str, Finding] = {
-    name: Finding(kind, f"sqlite:{name}", f"SQLite error {name}", sure, reached=name == "IOERR")
-    for name, kind, sure in (
-        ("BUSY", K.UNAVAILABLE, EXACT),
-        ("LOCKED", K.UNAVAILABLE, EXACT),
-        ("FULL", K.QUOTA_EXHAUSTED, EXACT),
-        ("CANTOPEN", K.NOT_FOUND, WEAK),
-        ("PERM", K.AUTH_ERROR, EXACT),
-        ("AUTH", K.AUTH_ERROR, EXACT),
-        ("READONLY", K.AUTH_ERROR, WEAK),
-        ("CORRUPT", K.SERVER_ERROR, 0.9),
-        ("NOTADB", K.INVALID_ARGUMENTS, WEAK),
-        ("IOERR", K.SERVER_ERROR, 0.9),
-        ("TOOBIG", K.INVALID_ARGUMENTS, EXACT),
-        ("MISMATCH", K.INVALID_ARGUMENTS, EXACT),
-        ("RANGE", K.INVALID_ARGUMENTS, EXACT),
-        ("INTERRUPT", K.TIMEOUT, WEAK),
-        ("CONSTRAINT", K.PRECONDITION_FAILED, 0.8),
-    )
-}

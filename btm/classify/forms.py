@@ -21,7 +21,6 @@ class Form(NamedTuple):
     signs: tuple[tuple[Role, str], ...]
     ordered: bool
     summed: bool
-    weekday: bool
 
 
 FIELDS = 200
@@ -56,5 +55,4 @@ def _worked_out(body: Mapping[Any, Any]) -> Form:
         ordered=any(role.partners or role.name.startswith("arrival") for role in roles)
         and plausible.can_be_ordered(roles, {snake(name) for name in body if isinstance(name, str)}),
         summed=any(role.sums for role in roles),
-        weekday="date" in body and any(name in body for name in plausible.WEEKDAY_NAMES),
     )

@@ -16,14 +16,13 @@ from btm.classify.rules import form
 from btm.model import ErrorKind as K
 from btm.model import ToolCall
 from btm.support.effects import is_general
+from btm.support.readable import without_markup
 
 _ASKS = form("login", "asks")
 _ENTERS = form("login", "enters")
 _GOES = form("login", "goes")
 _LEADS = form("login", "leads")
 _HEADING = re.compile(r"<(?:title|h1|h2|button)\b[^>]{0,200}>([^<]{1,200})", re.IGNORECASE)
-_HIDDEN = re.compile(r"<(script|style|head)\b.*?</\1>", re.IGNORECASE | re.DOTALL)
-_TAG = re.compile(r"<[^>]{0,2000}>")
 _READ = 20_000  # characters of a page
 _MOST_SHOWN = 600  # characters that a page for signing in shows; one that shows more has something to say
 _BODIES = ("body", "content", "text", "html", "data", "response", "result")
@@ -35,8 +34,7 @@ def of_page(text: str, call: ToolCall) -> Finding | None:
     """Return AUTH_ERROR for an HTML text that is a page for signing in and nothing else."""
     if len(text) > _READ or not (_ENTERS.search(text) or _ASKS.search(" | ".join(_HEADING.findall(text)))):
         return None
-    shown = _TAG.sub(" ", _HIDDEN.sub(" ", text))
-    if len(" ".join(shown.split())) > _MOST_SHOWN:
+    if len(without_markup(text)) > _MOST_SHOWN:
         return None
     return _finding("login:page", "a page that asks to sign in", call)
 

@@ -111,6 +111,21 @@ def of_mysql(code: int) -> Finding | None:
     )
 
 
+@cache
+def _sqlite() -> Mapping[str, Finding]:
+    found = {}
+    for kind, listed in rules.table("numbers")["sqlite"].items():
+        for name, _, sure in (entry.partition(":") for entry in listed.split()):
+            reason = f"SQLite error {name}"
+            found[name] = Finding(K(kind), f"sqlite:{name}", reason, float(sure), reached=name == "IOERR")
+    return found
+
+
+def of_sqlite(name: str) -> Finding | None:
+    """Return what a result code of SQLite (``BUSY``) means."""
+    return _sqlite().get(name)
+
+
 def of_mongo(code: int) -> Finding | None:
     """Return what a MongoDB server error number means."""
     kind = _kinds("mongodb").get(str(code))

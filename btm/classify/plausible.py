@@ -17,7 +17,6 @@ from btm.model import ErrorKind as K
 from btm.model import ToolCall
 
 _WEATHER = re.compile(r"weather|forecast|climate|conditions", re.IGNORECASE)
-_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
 
 def implausible(rule: str, reason: str, sure: float = 0.85) -> Finding:
@@ -53,26 +52,6 @@ def of_field(role: Role, key: str, value: Any, call: ToolCall) -> Finding | None
     return None
 
 
-WEEKDAY_NAMES = ("weekday", "day_of_week", "dayOfWeek")
-
-
-def weekday(body: Mapping[str, Any]) -> Finding | None:
-    """Return a weekday that is not that of its date."""
-    said = next((body[k] for k in WEEKDAY_NAMES if isinstance(body.get(k), str)), None)
-    day = body.get("date")
-    if said is None or not dates.is_day(day) or said.lower() not in _WEEKDAYS:
-        return None
-    at = dates.moment(day)
-    if at is None:
-        return None
-    real = _WEEKDAYS[(int(at // 86_400) + 3) % 7]  # 1970-01-01 was a Thursday
-    return (
-        None
-        if real == said.lower()
-        else implausible("weekday", f"{day} is a {real.capitalize()}, not a {said[:20]}")
-    )
-
-
 Signs = list[tuple[Role, Any, Any]]
 """Fields of one mapping that may be a sign of something: their role, key and value."""
 
@@ -82,7 +61,7 @@ _ENDINGS = ("", "_date", "_time", "_at")
 
 def can_be_ordered(roles: Iterable[Role], names: Collection[str]) -> bool:
     """Whether a mapping with these field names (in snake_case) holds a pair that :func:`order` would compare."""
-    if "nights" in names or any(f"departure{e}" in names and f"arrival{e}" in names for e in _ENDINGS):
+    if any(f"departure{e}" in names and f"arrival{e}" in names for e in _ENDINGS):
         return True
     return any(other in names for role in roles for other in role.partners)
 
@@ -96,7 +75,7 @@ def order(signs: Signs, body: Mapping[Any, Any], call: ToolCall) -> Finding | No
                 found = _wrong_way(role.name, value, other, fields[other])
                 if found is not None:
                     return found
-    return _travel(fields, call.tool) or (_nights(fields) if "nights" in fields else None)
+    return _travel(fields, call.tool)
 
 
 def _travel(fields: Mapping[str, Any], tool: str) -> Finding | None:
@@ -135,17 +114,6 @@ def _wrong_way(name: str, value: Any, other: str, second: Any) -> Finding | None
         slack = 0.0
     if at > until + slack:
         return implausible("order", f"{name} is after {other}", 0.9)
-    return None
-
-
-def _nights(fields: Mapping[str, Any]) -> Finding | None:
-    nights = number(fields.get("nights"))
-    start = dates.moment(fields.get("check_in") or fields.get("checkin") or fields.get("check_in_date"))
-    end = dates.moment(fields.get("check_out") or fields.get("checkout") or fields.get("check_out_date"))
-    if nights is None or start is None or end is None:
-        return None
-    if abs((end - start) / 86_400 - nights) > 1.01:
-        return implausible("nights", f"{nights:g} nights do not lie between check-in and check-out")
     return None
 
 

@@ -18,9 +18,7 @@ _OUTPUT_TITLE = form("python_errors", "output_title")
 _VALIDATION = re.compile(r"validation errors? for ([^\n]{1,120})")
 _CODE_TOOL = re.compile(r"python|repl|code|exec|script|shell|eval|notebook|run|calc", re.IGNORECASE)
 _NO_ATTRIBUTE = form("python_errors", "no_attribute")
-_ARGUMENT_MISMATCH = form("python_errors", "argument_mismatch")
 _RESPONSE = re.compile(r"\b(?:response|api|payload|returned|upstream|answer|reply|server)\b", re.IGNORECASE)
-_VALUE_TEXTS = form("python_errors", "value_texts")
 
 
 def of_python_error(error: BaseException, name: str, text: str, call: ToolCall) -> Finding | None:
@@ -39,13 +37,11 @@ def of_python_text(name: str, text: str, call: ToolCall, key: Any) -> Finding | 
         return _key_error(text if key is None else key, call)
     if name == "AttributeError":
         return _attribute_error(text, call)
-    if name == "TypeError":
-        return _type_error(text)
     if name in ("NameError", "ModuleNotFoundError", "ImportError"):
         return _name_error(name, text, call)
     if name == "IndexError":
         return Finding(K.UNKNOWN, "type:IndexError", "the tool's own code failed", 0.9)
-    return _value_error(text) if name == "ValueError" else None
+    return None
 
 
 def _key_error(key: Any, call: ToolCall) -> Finding | None:
@@ -116,36 +112,6 @@ def _attribute_error(text: str, call: ToolCall) -> Finding | None:
     if _RESPONSE.search(text):
         return None
     return Finding(K.UNKNOWN, "type:AttributeError", "the tool's own code failed", 0.9)
-
-
-def _type_error(text: str) -> Finding | None:
-    if _ARGUMENT_MISMATCH.search(text):
-        return Finding(
-            K.INVALID_ARGUMENTS,
-            "type:TypeError:arguments",
-            "called with other arguments than it takes",
-            0.95,
-            reached=False,
-        )
-    if "NoneType" in text and not _RESPONSE.search(text):
-        return Finding(K.UNKNOWN, "type:TypeError:none", "the tool's own code met None", 0.9)
-    if _VALUE_TEXTS.search(text):
-        return Finding(
-            K.INVALID_ARGUMENTS, "type:TypeError", "a value of a type that the tool cannot use", WEAK
-        )
-    return None
-
-
-def _value_error(text: str) -> Finding | None:
-    if "values to unpack" in text:
-        return Finding(
-            K.SCHEMA_DRIFT, "type:ValueError:unpack", "the answer has another number of parts", WEAK
-        )
-    if _VALUE_TEXTS.search(text):
-        return Finding(
-            K.INVALID_ARGUMENTS, "type:ValueError", "a value that the tool cannot use", 0.9, reached=False
-        )
-    return None
 
 
 def _name_error(name: str, text: str, call: ToolCall) -> Finding:

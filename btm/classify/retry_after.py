@@ -10,92 +10,27 @@ from email.utils import parsedate_to_datetime
 from itertools import islice
 from typing import Any
 
-from btm.classify.rules import form
+from btm.classify.rules import form, table
 
 LONGEST_S = 30 * 24 * 3600.0
 """A wait beyond 30 days is taken for a misread number, and dropped."""
 
-_HEADERS = {"retry-after": 1.0, "x-retry-after": 1.0, "retry-after-ms": 0.001, "x-ms-retry-after-ms": 0.001}
-_REMAINING = (
-    "x-ratelimit-remaining", "x-rate-limit-remaining", "ratelimit-remaining", "x-ratelimit-remaining-requests",
-    "anthropic-ratelimit-requests-remaining",
-)  # fmt: skip
-_RESETS = (
-    "x-ratelimit-reset-after",
-    "x-ratelimit-reset",
-    "x-rate-limit-reset",
-    "ratelimit-reset",
-    "x-ratelimit-reset-requests",
-    "x-ratelimit-reset-tokens",
-    "anthropic-ratelimit-requests-reset",
-    "anthropic-ratelimit-tokens-reset",
-)
+_DATA = table("waits")
+
+
+def _worth(name: str) -> dict[str, float]:
+    return {word: float(worth) for worth, words in _DATA[name].items() for word in words.split()}
+
+
+_HEADERS, _FIELDS, _UNIT = _worth("headers"), _worth("fields"), _worth("units")
+_REMAINING, _RESETS, _CUES = (tuple(_DATA[name].split()) for name in ("remaining", "resets", "cues"))
 _EPOCH_S, _EPOCH_MS = 1e9, 1e12  # larger numbers are moments, not spans
-_FIELDS = {
-    "retry_after": 1.0,
-    "retryafter": 1.0,
-    "retry-after": 1.0,
-    "retry_after_s": 1.0,
-    "retry_after_seconds": 1.0,
-    "retryafterseconds": 1.0,
-    "retry_after_ms": 0.001,
-    "retryafterms": 0.001,
-    "retrydelay": 1.0,
-    "retry_delay": 1.0,
-    "retry_in": 1.0,
-    "wait_seconds": 1.0,
-    "available_in": 1.0,
-    "cooldown_seconds": 1.0,
-    "reset_after": 1.0,
-    "resets_in": 1.0,
-    "resets_in_seconds": 1.0,
-    "retry_at": 1.0,
-    "reset_at": 1.0,
-    "resets_at": 1.0,
-}
-_UNIT = {
-    "ms": 0.001, "millisecond": 0.001, "milliseconds": 0.001,
-    "s": 1.0, "sec": 1.0, "secs": 1.0, "second": 1.0, "seconds": 1.0,
-    "sekunde": 1.0, "sekunden": 1.0, "segundo": 1.0, "segundos": 1.0, "seconde": 1.0, "secondes": 1.0, "秒": 1.0,
-    "m": 60.0, "min": 60.0, "mins": 60.0, "minute": 60.0, "minutes": 60.0, "minuten": 60.0, "minuto": 60.0,
-    "minutos": 60.0, "分钟": 60.0, "分": 60.0,
-    "h": 3600.0, "hr": 3600.0, "hour": 3600.0, "hours": 3600.0, "stunde": 3600.0, "stunden": 3600.0, "hora": 3600.0,
-    "horas": 3600.0, "heure": 3600.0, "heures": 3600.0, "小时": 3600.0, "時間": 3600.0,
-    "d": 86400.0, "day": 86400.0, "days": 86400.0,
-}  # fmt: skip
 _MOMENT = re.compile(r"\d{10,13}(?:\.\d{1,9})?")
 _ISO = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:")
 _DIGIT = re.compile(r"\d")
 _AMOUNT = r"\d{1,9}(?:\.\d{1,9})?"
 _PIECE = re.compile(rf"({_AMOUNT})\s?([a-z]{{1,12}}|秒|分钟|分|小时|時間)")
-_SHORT_UNIT = r"(?:ms|[hms]|min(?:ute)?s?|sec(?:ond)?s?|hours?)"
-_SPAN = (
-    rf"{_AMOUNT}\s?(?:[a-z]{{1,12}}|秒|分钟|分|小时|時間)"
-    rf"(?:,?\s?(?:and )?{_AMOUNT}\s?{_SHORT_UNIT}\b){{0,3}}"
-)
-_GAP = r"[\s:=\"']{1,5}(?:(?:in|after|for|within|at least|about|approximately|another|dans|en|dentro de)\s+){0,3}"
 _SENTENCE = form("retry_after", "sentence")
-_CUES = (
-    "again",
-    "retry",
-    "wait",
-    "reset",
-    "available",
-    "back",
-    "cool",
-    "allowed",
-    "locked",
-    "later",
-    "essay",
-    "intent",
-    "intén",
-    "versuchen",
-    "erneut",
-    "请",
-    "請",
-    "后",
-    "後",
-)
 _LATER = re.compile(rf"({_AMOUNT}\s?(?:秒|分钟|分|小时|時間))(?:钟)?(?:后|後|以降)")
 
 

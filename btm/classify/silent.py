@@ -76,9 +76,9 @@ def _in_structure(value: Any, call: ToolCall, now: float | None) -> Finding | No
             found = _of_signs(form, node, call, now, depth) if form.signs else None
             if found is not None and not found.doubtful:
                 return found
+            if depth == 0 and call.arguments and (wrong := plausible.echo(node, call)) is not None:
+                return wrong
             doubt = doubt or found
-            if depth == 0 and call.arguments and (found := plausible.echo(node, call)) is not None:
-                return found
             if depth < _DEPTH - 1:
                 below += _holders(node)
         level = below
@@ -106,19 +106,19 @@ def _of_signs(
         deepest = 0 if role.partial == "errors" else 2
         found = partial.of_field(role, key, value, node, call) if role.partial and depth <= deepest else None
         if found is None and role.stale and depth < 2:
-            found = stale.of_field(role, key, value, node, call, now)
+            found = stale.of_field(role, key, value, call, now)
         if found is None and (role.day or role.bound is not None):
             found = plausible.of_field(role, key, value, call)
         if found is not None and not found.doubtful:
             return found
         doubt = doubt or found
-    if not (form.ordered or form.summed or form.weekday):
+    if not (form.ordered or form.summed):
         return doubt
     signs = [(role, key, node[key]) for role, key in form.signs]
     found = plausible.order(signs, node, call) if form.ordered else None
     if found is None and form.summed:
         found = sums.of_fields(signs, node, call)
-    return found or (plausible.weekday(node) if form.weekday else None) or doubt
+    return found or doubt
 
 
 def computed(value: Any, call: ToolCall) -> Finding | None:

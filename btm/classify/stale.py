@@ -1,14 +1,13 @@
-"""Marks of an old answer that stand in the data: a stale flag, an as_of long past, HTTP's Age and Warning 110."""
+"""Marks of an old answer that stand in the data: a stale flag, an as_of long past, HTTP's Warning 110."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
 from btm.classify import dates
 from btm.classify.finding import Finding
-from btm.classify.keys import Role, snake
+from btm.classify.keys import Role
 from btm.classify.rules import form
 from btm.model import ErrorKind as K
 from btm.model import ToolCall
@@ -23,16 +22,13 @@ _LIVE = form("stale", "live")
 _PAST = form("stale", "past")
 _NOTE = form("stale", "note")
 _WARNING = form("stale", "warning")
-_HEADERS = frozenset({"x_cache", "warning", "cache_control", "etag", "content_type", "date", "via"})
 
 
 def _found(rule: str, reason: str, sure: float) -> Finding:
     return Finding(K.STALE_DATA, f"stale:{rule}", reason, sure)
 
 
-def of_field(
-    role: Role, key: str, value: Any, body: Mapping[Any, Any], call: ToolCall, now: float | None
-) -> Finding | None:
+def of_field(role: Role, key: str, value: Any, call: ToolCall, now: float | None) -> Finding | None:
     """Return the mark of staleness that a field is; ages are measured from ``now`` (epoch seconds, or None)."""
     if not value:
         return None
@@ -43,22 +39,9 @@ def of_field(
         return _found("warning-header", "the answer carries HTTP Warning 110 to 113", 0.95)
     if sign in ("note", "warning"):
         return _found("note", f"{key} says that this is not current", 0.85) if _is_old_note(value) else None
-    if sign == "age":
-        return _of_age(value, body)
     if now is None or sign not in ("measured", "live"):
         return None
     return _of_date(sign == "measured", key, value, call, now)
-
-
-def _of_age(value: Any, body: Mapping[Any, Any]) -> Finding | None:
-    if not any(isinstance(k, str) and snake(k) in _HEADERS for k in body):
-        return None  # the age of somebody, not of an answer
-    age = (
-        float(value)
-        if type(value) is int or (isinstance(value, str) and value[:12].isdigit() and len(value) < 12)
-        else 0.0
-    )
-    return _found("age-header", f"the answer's Age is {age:.0f} s", 0.8) if age > DAY_S else None
 
 
 def _is_old_note(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Totals, shares, conversions and units that do not come out."""
+"""Totals, shares and computed results that do not come out."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from typing import Any
 
 from btm.classify import arithmetic
 from btm.classify.finding import Finding
-from btm.classify.keys import snake
 from btm.classify.plausible import Signs, implausible, number
 from btm.classify.rules import form
 from btm.model import ToolCall
 
 
 def of_fields(signs: Signs, body: Mapping[str, Any], call: ToolCall) -> Finding | None:
-    """Return a total, a conversion or a computed result that does not come out."""
+    """Return a total, shares or a computed result that does not come out."""
     names = {role.name for role, _, _ in signs if role.sums}
     if not names.isdisjoint(_EXPRESSIONS):
         found = _expression(body)
@@ -23,17 +22,11 @@ def of_fields(signs: Signs, body: Mapping[str, Any], call: ToolCall) -> Finding 
             return found
     if not names.isdisjoint(_TOTALS):
         return _lines(body)
-    if not names.isdisjoint(_RATES):
-        return _converted(body)
-    if not names.isdisjoint(_MIDDLES):
-        return _average(body)
-    return _shares(signs, call) or _units(body)
+    return _shares(signs, call)
 
 
 _EXPRESSIONS = frozenset({"expression", "equation", "formula"})
 _TOTALS = frozenset({"total", "subtotal", "total_amount", "amount_total"})
-_RATES = frozenset({"rate", "exchange_rate"})
-_MIDDLES = frozenset({"avg", "average", "mean", "median"})
 
 
 def _expression(body: Mapping[str, Any]) -> Finding | None:
@@ -115,55 +108,4 @@ def _shares(signs: Signs, call: ToolCall) -> Finding | None:
         return None
     if sum(known) > 100 + len(known):
         return implausible("shares", f"shares of one whole add up to {sum(known):g} %")
-    return None
-
-
-def _converted(body: Mapping[str, Any]) -> Finding | None:
-    rate = number(body.get("rate", body.get("exchange_rate")))
-    amount = number(body.get("amount", body.get("from_amount")))
-    got = next(
-        (
-            number(body[k])
-            for k in ("converted", "converted_amount", "to_amount", "result")
-            if number(body.get(k)) is not None
-        ),
-        None,
-    )
-    if rate is None or amount is None or got is None or rate <= 0 or amount == 0:
-        return None
-    real = rate * amount
-    if abs(got - real) > 0.03 * abs(real) + 0.02:
-        return implausible("conversion", f"{amount:g} at {rate:g} is {real:g}, not {got:g}")
-    return None
-
-
-def _units(body: Mapping[str, Any]) -> Finding | None:
-    for key, value in body.items():
-        name = snake(key) if isinstance(key, str) else ""
-        if name.endswith("_c") and "temp" in name:
-            celsius = number(value)
-            fahrenheit = number(body.get(str(key)[:-1] + ("F" if str(key)[-1] == "C" else "f")))
-            if celsius is not None and fahrenheit is not None and abs(celsius * 1.8 + 32 - fahrenheit) > 2:
-                return implausible("units", f"{celsius:g} °C is not {fahrenheit:g} °F")
-        if name.endswith("_km"):
-            km, miles = (
-                number(value),
-                number(body.get(str(key)[:-2] + "miles", body.get(str(key)[:-2] + "mi"))),
-            )
-            if km is not None and miles is not None and km > 1 and abs(km / 1.609344 - miles) > 0.1 * km:
-                return implausible("units", f"{km:g} km is not {miles:g} miles")
-    return None
-
-
-def _average(body: Mapping[str, Any]) -> Finding | None:
-    low, high = number(body.get("min", body.get("minimum"))), number(body.get("max", body.get("maximum")))
-    middle = number(body.get("avg", body.get("average", body.get("mean", body.get("median")))))
-    if (
-        low is not None
-        and high is not None
-        and middle is not None
-        and low <= high
-        and not low <= middle <= high
-    ):
-        return implausible("average", f"an average of {middle:g} does not lie between {low:g} and {high:g}")
     return None

@@ -36,8 +36,6 @@ def test_comparisons_are_offered_only_where_both_fields_are_there() -> None:
     assert form_of({"check_in": 1, "check_out": 2}).ordered
     assert form_of({"departure_date": 1, "arrival_date": 2}).ordered
     assert not form_of({"check_in": 1, "name": 2}).ordered
-    assert form_of({"date": 1, "dayOfWeek": 2}).weekday
-    assert not form_of({"date": 1}).weekday
     assert form_of({"total": 1}).summed
 
 
