@@ -136,7 +136,10 @@ def evidence(
 
 @cache
 def _purposes() -> Mapping[str, re.Pattern[str]]:
-    return {name: re.compile(pattern) for name, pattern in rules.table("decision")["tools"].items()}
+    decision = rules.table("decision")
+    return {
+        n: re.compile(rules.filled(pattern, decision["pieces"])) for n, pattern in decision["tools"].items()
+    }
 
 
 @lru_cache(maxsize=1_024)

@@ -39,7 +39,16 @@ def table(name: str) -> Mapping[str, Any]:
 
 def form(module: str, name: str) -> re.Pattern[str]:
     """Return a pattern of ``data/forms.toml``: one of the code's own that is data."""
-    return re.compile(table("forms")[module][name])
+    forms = table("forms")[module]
+    return re.compile(filled(forms[name], forms))
+
+
+def filled(pattern: str, pieces: Mapping[str, str]) -> str:
+    """Return a pattern with the pieces that it names in angle brackets (``<deeds>``)."""
+    return _PIECE.sub(lambda found: pieces.get(found[1], found[0]), pattern)
+
+
+_PIECE = re.compile(r"(?<!\?P)<([a-z_]{2,20})>")
 
 
 class Wording(NamedTuple):
