@@ -30,7 +30,6 @@ _SENTENCE = 2
 """Spaces of a text that can be a sentence: a word or two is an answer."""
 
 _MIDDLING, _LONG, _VERY_LONG = 120, 300, 1_000
-_FIRST = re.compile(r"(?<=[^\d\s.]{3})[.!?](?=\s+[A-Z\"'*])|\n")
 _LEADING = re.compile(r"[\s\W]{0,8}")
 
 
@@ -109,7 +108,7 @@ def evidence(
     """Return the signs that a text shows by their names, and how much of each: 1, or the logit of its wording."""
     head = text[:READ].strip()
     low = head.lower()
-    first = _FIRST.split(head, maxsplit=1)[0]
+    first = words.first_sentence(head)
     bare = _LEADING.sub("", texts.unquoted(first.lower()), count=1).strip()
     named = _matching({"text": low, "bare": bare}, low, carried)
     if writes and low.isascii():
@@ -130,7 +129,7 @@ def evidence(
     if not lines and size <= ONE_LINE and first.count(" ") >= _SENTENCE:
         shown[WORDED] = words.logit(first)
         if carried is not None:
-            shown[WORDED] = max(shown[WORDED], words.logit(_FIRST.split(carried.inner, maxsplit=1)[0]))
+            shown[WORDED] = max(shown[WORDED], words.logit(words.first_sentence(carried.inner)))
     return shown
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from btm.classify import carriers, hints, languages, numbers, retry_after, types
 from btm.classify.carriers import Carried
 from btm.classify.codes import of_code, of_json_rpc
-from btm.classify.finding import DEFAULT, WEAK, Finding
+from btm.classify.finding import DEFAULT, WEAK, Finding, surest
 from btm.classify.python_errors import of_python_text
 from btm.classify.rules import form, wording
 from btm.classify.status import of_status, status_in
@@ -20,19 +20,6 @@ HEAD, TAIL = 420, 230
 
 _QUOTED = form("texts", "quoted")
 _QUOTES = ("'", '"', "`", "\u2018", "http")  # with which all that it finds begins
-_CLASS = form("texts", "class")
-_CLASS_ENDINGS = (
-    "Error",
-    "Exception",
-    "Timeout",
-    "Expired",
-    "Violation",
-    "Refused",
-    "Exceeded",
-    "Denied",
-    "Fault",
-    "NotFound",
-)
 _EXIT = form("texts", "exit")
 _MYSQL_ARGS = re.compile(r"\((\d{4}), ?[\"']")
 _MYSQL = re.compile(r"\berror (\d{4}) \(\w{5}\)", re.IGNORECASE)
@@ -101,29 +88,6 @@ def _in_words(text: str, status: int | None) -> Finding | None:
         # Nothing but the quoted piece tells. Where there is a status and no body, that tells enough.
         found = phrase_in(low) or found
     return found if found is not None else languages.find(low)
-
-
-def _in_classes(text: str) -> Finding | None:
-    """An exception's class named in a text: ``ReadTimeout('timed out')``, ``(psycopg2.errors.UniqueViolation)``."""
-    if not any(ending in text for ending in _CLASS_ENDINGS):
-        return None
-    best: Finding | None = None
-    for count, match in enumerate(_CLASS.finditer(text)):
-        if count == 4:
-            break
-        root = match.group(1).split(".", 1)[0]
-        known = types.known_type(match.group(2), root)
-        if match.group(2) == "SyntaxError":  # JavaScript says so of JSON, too
-            continue
-        if known is None or known.kind is K.UNKNOWN:
-            continue
-        finding = Finding(
-            known.kind, f"type:{match.group(2)}", f"the text names {match.group(2)}",
-            known.sure - 0.08 if known.sure > DEFAULT else DEFAULT, reached=known.reached,
-        )  # fmt: skip
-        if best is None or finding.confidence > best.confidence:
-            best = finding
-    return best
 
 
 def _in_numbers(text: str) -> Finding | None:
@@ -255,10 +219,7 @@ def of_words(text: str) -> Finding | None:
             return said
     status = status_in(text)
     words = _in_words(text, status)
-    best = words
-    for other in (_in_classes(text), _in_numbers(text)):
-        if other is not None and (best is None or other.confidence > best.confidence):
-            best = other
+    best = surest((words, _in_numbers(text)))
     if status is not None:
         best = of_status(status, best)
     if best is None or best.confidence <= WEAK:

@@ -26,8 +26,14 @@ _NAMED = re.compile(
 )
 """Quotations, addresses and identifiers: each is one ``_``, and a number is one ``0``."""
 
+_FIRST = re.compile(r"(?<=[^\d\s.]{3})[.!?](?=\s+[A-Z\"'*])|\n")
 _DIGITS = re.compile(r"\d+")
 _WORD = re.compile(r"[a-z]+(?:n't|'s)?|[_0:!?]")
+
+
+def first_sentence(text: str) -> str:
+    """Return the first sentence of a text: up to a full stop before a capital, or the end of its first line."""
+    return _FIRST.split(text, maxsplit=1)[0]
 
 
 def words_in(sentence: str) -> list[str]:

@@ -128,7 +128,7 @@ def gathered(folders: list[str]) -> dict[str, list[str]]:
             except (SyntaxError, UnicodeDecodeError, OSError):
                 continue
             for side, said in sentences(tree):
-                text = words_first(said)
+                text = words.first_sentence(said)
                 if (
                     " " in text
                     and not (side == "done" and _LOOKS_BAD.match(text))
@@ -137,11 +137,6 @@ def gathered(folders: list[str]) -> dict[str, list[str]]:
                     of_package[side] += text not in found[side]
                     found[side][text] = None
     return {side: [*texts] for side, texts in found.items()}
-
-
-def words_first(text: str) -> str:
-    """Return the first sentence of a text, as the classifier cuts it."""
-    return re.split(r"(?<=[^\d\s.]{3})[.!?](?=\s+[A-Z\"'*])|\n", text.strip(), maxsplit=1)[0]
 
 
 def fit(found: dict[str, list[str]]) -> tuple[float, dict[str, float]]:
