@@ -11,8 +11,7 @@ from rich.markup import escape
 
 from btm.cli.logs import print_skipped, read_logs, skipped_rows
 from btm.cli.options import FORMAT, JSON, LOGS, STRICT, map_option
-from btm.cli.output import FOUND, console, counted, emit_json, fail, listed, table
-from btm.errors import BTMError
+from btm.cli.output import FOUND, console, counted, emit_json, listed, table, write_file
 from btm.fallback import FallbackMap
 from btm.logs.audit import Audit, Audited, Label, annotate
 from btm.logs.conversation import Skipped
@@ -101,7 +100,7 @@ def _document(done: Audit, skipped: list[Skipped], worst: int) -> dict[str, Any]
 
 def _write(page: str, logs: tuple[str, ...], done: Audit, worst: int) -> None:
     """Write what was found as a page."""
-    from btm.lab.html_page import Section, table_page, write_page  # noqa: PLC0415 - only where it is asked for
+    from btm.lab.html_page import Section, table_page  # noqa: PLC0415 - only where it is asked for
 
     totals = [
         (str(label), f"{done.counts[label]:,}", f"{done.conversations_with(label):,}") for label in Label
@@ -118,10 +117,7 @@ def _write(page: str, logs: tuple[str, ...], done: Audit, worst: int) -> None:
             sections.append(Section(str(label), ("conversation", "step", "tool", "what"), rows))
     read = f"{counted(done.conversations, 'conversation')}, {counted(done.calls, 'answered call')}"
     about = f"{read}; something was found in {len(done.found):,}."
-    try:
-        write_page(page, table_page("What was found in the logs", about, sections, {"logs": ", ".join(logs)}))
-    except BTMError as error:
-        fail(str(error))
+    write_file(page, table_page("What was found in the logs", about, sections, {"logs": ", ".join(logs)}))
 
 
 def _print(done: Audit, skipped: list[Skipped], worst: int) -> None:

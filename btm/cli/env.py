@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from btm.cli.options import JSON
-from btm.cli.output import FOUND, console, emit_json, paragraph, table
+from btm.cli.output import FOUND, console, counted, emit_json, paragraph, table
 
 if TYPE_CHECKING:
     from btm.lab.environment_check import EnvironmentReport
@@ -70,4 +70,6 @@ def _show(report: EnvironmentReport) -> None:
     out.print()
     for flaw in report.flaws:
         paragraph(out, f"{flaw.check}: {flaw.place}: {flaw.what}", rest="  ", width=100)
-    paragraph(out, "No flaw was found." if report.sound else f"{len(report.flaws)} flaws.", width=100)
+    paragraph(
+        out, "No flaw was found." if report.sound else f"{counted(len(report.flaws), 'flaw')}.", width=100
+    )

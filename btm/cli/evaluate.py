@@ -223,7 +223,7 @@ def evaluate(
         prices = Prices.read(priced) if priced else None
         options["agent"] = agent_name(options["agent"], options.pop("base_url"), options.pop("model"))
         if grid:
-            _grid(options, picture, as_json)
+            _grid(options, picture, outputs, as_json)
             return
         if picture is not None:
             raise EvaluationError("--picture draws a grid: it goes with --grid")
@@ -276,10 +276,14 @@ def demo(seed: int, database: str, as_json: bool) -> None:
         show_demo(shown)
 
 
-def _grid(options: dict[str, Any], picture: str | None, as_json: bool) -> None:
+def _grid(options: dict[str, Any], picture: str | None, outputs: Outputs, as_json: bool) -> None:
     from btm.cli.grid import read_allowances, read_contrasts, read_passes, show_grid  # noqa: PLC0415
     from btm.lab.grid import ALLOWANCES, CONTRASTS  # noqa: PLC0415
 
+    if outputs.csv or outputs.junit or outputs.limits:
+        raise EvaluationError(
+            "--csv, --junit and --fail-under are about episodes: they do not go with --grid"
+        )
     contrast, allowance, passes = options["contrast"], options["allowance"], read_passes(options["passes"])
     request = request_of(
         **{**options, "contrast": None, "allowance": None, "passes": "1", "profile": "heterogeneous"}
@@ -290,5 +294,6 @@ def _grid(options: dict[str, Any], picture: str | None, as_json: bool) -> None:
         read_allowances(allowance) if allowance is not None else ALLOWANCES,
         passes,
         picture=picture,
+        html=outputs.html,
         as_json=as_json,
     )

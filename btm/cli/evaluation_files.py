@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from btm.cli.output import FOUND, check_writable, remark
+from btm.cli.output import FOUND, check_writable, remark, write_file
 
 if TYPE_CHECKING:
     from btm.lab.exports import Limit
@@ -61,13 +60,17 @@ class Outputs:
 
     def write(self, evaluation: Evaluation) -> None:
         """Write every file that was asked for."""
-        from btm.lab.exports import csv_text, junit_xml  # noqa: PLC0415 - only where they are asked for
-        from btm.lab.html_report import html_report  # noqa: PLC0415
+        if self.html is not None:
+            from btm.lab.html_report import html_report  # noqa: PLC0415 - only where it is asked for
 
-        made = ((self.html, html_report), (self.csv, csv_text), (self.junit, junit_xml))
-        for path, make in made:
+            write_file(self.html, html_report(evaluation))
+        if self.csv is None and self.junit is None:
+            return
+        from btm.lab.exports import csv_text, junit_xml  # noqa: PLC0415 - as above
+
+        for path, make in ((self.csv, csv_text), (self.junit, junit_xml)):
             if path is not None:
-                Path(path).write_text(make(evaluation), "utf-8")
+                write_file(path, make(evaluation))
 
     def hold(self, evaluation: Evaluation) -> None:
         """End the command with 1, and say why, where a limit is not reached."""

@@ -263,10 +263,13 @@ def _too_few(evaluation: Evaluation, differences: Sequence[Paired]) -> list[str]
         least = 0.0 if told else detectable(evaluation.episodes, row.a, row.b, row.scenario)
         if least > _FINE:
             unseen.setdefault(row.a, []).append(f"{row.scenario} ({least * 100:.0f})")
+    alike: dict[str, list[str]] = {}
+    for arm, here in unseen.items():
+        alike.setdefault(", ".join(here), []).append(arm)
     return [
-        f"Too few tasks to tell {arm} from {first} in {', '.join(here)}: in brackets, the smallest true difference in "
+        f"Too few tasks to tell {', '.join(arms)} from {first} in {here}: in brackets, the smallest true difference in "
         "points that so many tasks mostly show."
-        for arm, here in unseen.items()
+        for here, arms in alike.items()
     ]
 
 

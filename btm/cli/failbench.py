@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,7 +9,7 @@ import orjson
 
 from btm.cli.bars import interval_bar
 from btm.cli.options import JSON
-from btm.cli.output import console, emit_json, fail, paragraph, progress, table
+from btm.cli.output import console, emit_json, fail, paragraph, progress, table, write_file
 from btm.errors import BTMError, EvaluationError
 
 if TYPE_CHECKING:
@@ -130,10 +129,7 @@ def _sample(case: FailureCase) -> dict[str, Any]:
 
 
 def _write(path: str, lines: Sequence[Any]) -> None:
-    try:
-        Path(path).write_bytes(b"".join(orjson.dumps(line) + b"\n" for line in lines))
-    except OSError as error:
-        raise EvaluationError(f"{path} cannot be written: {error.strerror}") from error
+    write_file(path, b"".join(orjson.dumps(line) + b"\n" for line in lines))
 
 
 def _told(score: CaseScore) -> dict[str, Any]:
@@ -157,15 +153,22 @@ def _check(problems: Sequence[str], *, as_json: bool) -> None:
 def _show(found: Sequence[Row], names: Sequence[str], *, as_json: bool) -> None:
     from btm.lab.failbench import VERSION  # noqa: PLC0415
     from btm.lab.failbench.play import overall  # noqa: PLC0415
+    from btm.lab.jsonvalue import rounded  # noqa: PLC0415
 
     if as_json:
         results = [
-            {"dimension": r.dimension, "arm": r.arm, "cases": r.cases, "rate": round(r.rate, 6),
-             "low": round(r.low, 6), "high": round(r.high, 6)}
+            {
+                "dimension": r.dimension,
+                "arm": r.arm,
+                "cases": r.cases,
+                "rate": r.rate,
+                "low": r.low,
+                "high": r.high,
+            }
             for r in found
-        ]  # fmt: skip
-        total = {name: round(overall(found, name), 6) for name in names}
-        emit_json({"version": VERSION, "results": results, "overall": total})
+        ]
+        total = {name: overall(found, name) for name in names}
+        emit_json(rounded({"version": VERSION, "results": results, "overall": total}))
         return
     made = table("dimension", "arm", "cases", "rate", "95 %", "")
     for row in found:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from btm.cli.output import check_writable, console, counted, emit_json, paragraph, progress, table
+from btm.cli.output import check_writable, console, counted, emit_json, paragraph, progress, table, write_file
 from btm.errors import EvaluationError
 
 if TYPE_CHECKING:
     from btm.lab.grid import Cell
     from btm.lab.request import Request
-
-_DIGITS = 6
 
 
 def read_contrasts(value: str) -> tuple[float, ...]:
@@ -60,40 +58,33 @@ def show_grid(
     passes: Sequence[int],
     *,
     picture: str | None,
+    html: str | None,
     as_json: bool,
 ) -> None:
-    """Run a grid, and print it; ``picture`` is the SVG file to draw it into."""
+    """Run a grid, and print it; ``picture`` is the SVG file to draw it into, ``html`` a page with that and the numbers."""
     from btm.lab.grid import run_grid  # noqa: PLC0415 - only this command needs it
-    from btm.lab.grid_picture import draw_grid  # noqa: PLC0415
+    from btm.lab.grid_picture import draw_grid, grid_page  # noqa: PLC0415
+    from btm.lab.jsonvalue import rounded  # noqa: PLC0415
 
     if picture is not None:
         check_writable(picture)
     with progress("evaluating", "episodes") as tell:
         cells = run_grid(request, contrasts, allowances, passes, progress=tell)
+    subject = f"{request.domain}, seed {request.faults.seed}"
     if picture is not None:
-        from pathlib import Path  # noqa: PLC0415
-
-        Path(picture).write_text(
-            draw_grid(cells, f"{request.domain}, seed {request.faults.seed}"), encoding="utf-8"
-        )
+        write_file(picture, draw_grid(cells, subject))
+    if html is not None:
+        write_file(html, grid_page(cells, subject, request))
     if as_json:
         emit_json(
-            {"domain": request.domain, "seed": request.faults.seed, "cells": [_document(c) for c in cells]}
+            {
+                "domain": request.domain,
+                "seed": request.faults.seed,
+                "cells": [rounded(asdict(c)) for c in cells],
+            }
         )
     else:
         _print(request, cells)
-
-
-def _document(cell: Cell) -> dict[str, Any]:
-    return {key: _rounded(value) for key, value in asdict(cell).items()}
-
-
-def _rounded(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _rounded(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_rounded(inner) for inner in value]
-    return round(value, _DIGITS) if isinstance(value, float) else value
 
 
 def _print(request: Request, cells: Sequence[Cell]) -> None:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import click
 
-from btm.cli.map_options import TOOLS, read_tools_option, write_file
+from btm.cli.map_options import TOOLS, read_tools_option
 from btm.cli.map_suggest import suggest_command
 from btm.cli.map_views import draw_command, why_command
 from btm.cli.options import JSON
-from btm.cli.output import FOUND, console, counted, emit_json, fail, paragraph
+from btm.cli.output import FOUND, console, counted, emit_json, fail, paragraph, write_file
 from btm.errors import BTMError
 
 _SCHEMA_HELP = """Print the JSON Schema of the format, for editors.

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-
-from btm.cli.output import fail
 
 if TYPE_CHECKING:
     from btm.maps.evidence import Row
@@ -47,11 +44,3 @@ def read_rows_option(database: str | None) -> list[Row]:
         return rows_of(store, time.time())
     finally:
         store.close()
-
-
-def write_file(path: Path, content: str | bytes) -> None:
-    """Write a file, or end the command when it cannot be written."""
-    try:
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    except OSError as problem:
-        fail(f"{path} cannot be written: {problem.strerror or problem}")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from btm.cli.map_options import DATABASE, TOOLS, read_rows_option, read_tools_option, write_file
+from btm.cli.map_options import DATABASE, TOOLS, read_rows_option, read_tools_option
 from btm.cli.options import JSON
-from btm.cli.output import console, emit_json, fail, paragraph
+from btm.cli.output import console, emit_json, fail, paragraph, write_file
 from btm.errors import BTMError
 
 if TYPE_CHECKING:

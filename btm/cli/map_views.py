@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from btm.cli.map_options import DATABASE, read_rows_option, write_file
+from btm.cli.map_options import DATABASE, read_rows_option
 from btm.cli.options import JSON, kind_option
 from btm.cli.output import (
     check_writable,
@@ -18,6 +18,7 @@ from btm.cli.output import (
     on_a_terminal,
     progress_console,
     table,
+    write_file,
 )
 from btm.errors import BTMError, nearest
 from btm.model import ErrorKind

@@ -164,6 +164,14 @@ def check_writable(path: str) -> None:
         fail(f"{target.parent} is no folder, so {path} cannot be written")
 
 
+def write_file(path: str | Path, content: str | bytes) -> None:
+    """Write a file, or end the command when it cannot be written."""
+    try:
+        Path(path).write_bytes(content if isinstance(content, bytes) else content.encode())
+    except OSError as problem:
+        fail(f"{path} cannot be written: {problem.strerror or problem}")
+
+
 def remark(message: str) -> None:
     """Say something on stderr that a person may want to know and no script depends on."""
     sys.stderr.write(f"btm: {message}\n")

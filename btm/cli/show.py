@@ -12,8 +12,8 @@ from btm.cli.bars import ORDINALS, WIDTH, interval_bar
 from btm.cli.database import StoredEvidence, belief_rows, trends_of
 from btm.cli.health import show_health
 from btm.cli.options import JSON, Number, action_option, database_option, kind_option
-from btm.cli.output import console, emit_json, fail, shown
-from btm.errors import BTMError, nearest
+from btm.cli.output import console, emit_json, fail, shown, write_file
+from btm.errors import nearest
 from btm.learning.posterior import BetaPosterior
 from btm.learning.trend import Direction, Trend
 from btm.model import ErrorKind, EvidenceKey
@@ -135,7 +135,7 @@ def _print(rows: Sequence[Row], found: Mapping[EvidenceKey, Trend], left: int) -
 
 def _write(page: str, database: str, rows: Sequence[Row], found: Mapping[EvidenceKey, Trend]) -> None:
     """Write what was learned as a page: chances with their intervals, and a table of the same."""
-    from btm.lab.html_page import Chance, Section, table_page, write_page  # noqa: PLC0415 - only where it is asked for
+    from btm.lab.html_page import Chance, Section, table_page  # noqa: PLC0415 - only where it is asked for
 
     sections = []
     for (tool, kind), group in groupby(sorted(rows, key=_asked_about), key=_asked_about):
@@ -155,10 +155,7 @@ def _write(page: str, database: str, rows: Sequence[Row], found: Mapping[Evidenc
         sections.append(Section(heading, ("recovery", "chance", "95 %", "n", "trend"), table, drawn))
     about = "The chance that a recovery works, per tool and error, with its 95 % interval; n is the evidence behind it."
     facts = {"database": shown(database), "command": f"btm show --db {shown(database)} --html {page}"}
-    try:
-        write_page(page, table_page("What was learned", about, sections, facts))
-    except BTMError as error:
-        fail(str(error))
+    write_file(page, table_page("What was learned", about, sections, facts))
 
 
 def _asked_about(row: Row) -> tuple[str, ErrorKind]:

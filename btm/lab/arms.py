@@ -7,11 +7,12 @@ one episode to the next. The arms with btm are in ``memory_arms``.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Protocol
 
 from btm.errors import EvaluationError, nearest
 from btm.lab.agent import Call, ToolResponse
-from btm.lab.desk import Desk, error_text
+from btm.lab.desk import Desk
 from btm.lab.fixed_orders import FixedOrder
 from btm.lab.forgetful import Forgetful
 from btm.lab.oracle import Oracle
@@ -32,6 +33,13 @@ class Arm(Protocol):
     @property
     def name(self) -> str:
         """The name it is asked for by."""
+
+    @property
+    def trials(self) -> int:
+        """How often at most it begins a task anew that it did not solve."""
+
+    def reflect(self, desk: Desk) -> tuple[str, ...]:
+        """Return what it notes of a trial that failed."""
 
     def calls(self, desk: Desk) -> Call:
         """Return the call function for one episode."""
@@ -55,10 +63,8 @@ class Bare(Forgetful):
         """Return the tools as they are."""
 
         def call(tool: str, arguments: Mapping[str, Any]) -> ToolResponse:
-            try:
-                return ToolResponse(desk.call(tool, arguments))
-            except Exception as error:  # noqa: BLE001 - tools raise what they like; the agent sees the text
-                return ToolResponse(error_text(error), is_error=True, advice=self.message)
+            answer = desk.tries(tool, arguments)
+            return replace(answer, advice=self.message) if answer.is_error else answer
 
         return call
 
@@ -74,19 +80,7 @@ class Retry3(Forgetful):
 
     def calls(self, desk: Desk) -> Call:
         """Return the tools, each call repeated on an exception."""
-
-        def call(tool: str, arguments: Mapping[str, Any]) -> ToolResponse:
-            left = RETRIES
-            while True:
-                try:
-                    return ToolResponse(desk.call(tool, arguments))
-                except Exception as error:  # noqa: BLE001 - a blind decorator repeats on whatever comes
-                    if left == 0:
-                        return ToolResponse(error_text(error), is_error=True)
-                left -= 1
-                desk.clock.sleep(PAUSE_S)
-
-        return call
+        return lambda tool, arguments: desk.tries(tool, arguments, 1 + RETRIES, pause_s=PAUSE_S)
 
 
 class Clairvoyant(Forgetful):

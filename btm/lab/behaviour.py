@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from btm.errors import EvaluationError
 from btm.lab.faults.kinds import RETURNED
-from btm.lab.metrics import Episode
+from btm.lab.intervals import Pairs
+from btm.lab.metrics import Episode, pair_up
 from btm.lab.scenarios import Scenario
 
 CHARACTERS_A_TOKEN = 4
@@ -98,15 +99,13 @@ class BehaviourRow:
 def behaviour(episodes: Sequence[Episode], prices: Prices | None = None) -> tuple[BehaviourRow, ...]:
     """Return a row an arm, in the order of the run; the first arm is what the others are held against."""
     arms = list(dict.fromkeys(e.arm for e in episodes))
-    first = {_key(e): e.solved for e in episodes if arms and e.arm == arms[0]}
-    return tuple(_row(arm, [e for e in episodes if e.arm == arm], first, prices) for arm in arms)
+    solvable = [e for e in episodes if e.scenario != Scenario.IMPOSSIBLE]
+    pairs = {arm: pair_up(solvable, arms[0], arm, lambda e: e.solved) for arm in arms}
+    return tuple(_row(arm, [e for e in episodes if e.arm == arm], pairs[arm], prices) for arm in arms)
 
 
-def _row(
-    arm: str, mine: Sequence[Episode], first: Mapping[tuple[str, str, int], bool], prices: Prices | None
-) -> BehaviourRow:
+def _row(arm: str, mine: Sequence[Episode], pairs: Pairs, prices: Prices | None) -> BehaviourRow:
     solvable = [e for e in mine if e.scenario != Scenario.IMPOSSIBLE]
-    paired = [e for e in solvable if _key(e) in first]
     silent = [e for e in solvable if e.kinds & set(RETURNED) and e.faults_met]
     clean = [e for e in mine if e.scenario == Scenario.CLEAN and not e.faults_met]
     each = max(1, len(mine))
@@ -114,8 +113,8 @@ def _row(
     tokens = sum(e.injected_chars for e in mine) / CHARACTERS_A_TOKEN / each
     return BehaviourRow(
         arm,
-        helped=_share([e.solved for e in paired if not first[_key(e)]]),
-        harmed=_share([not e.solved for e in paired if first[_key(e)]]),
+        helped=_of(pairs.only_b, pairs.neither),
+        harmed=_of(pairs.only_a, pairs.both),
         premature=_share([e.escalated for e in solvable]),
         abstained=_share([e.escalated for e in mine if e.scenario == Scenario.IMPOSSIBLE]),
         noticed=_share([e.solved or (e.escalated and not e.wrong_writes) for e in silent]),
@@ -134,8 +133,8 @@ def _row(
     )
 
 
-def _key(episode: Episode) -> tuple[str, str, int]:
-    return episode.scenario, episode.task_id, episode.world
+def _of(these: int, others: int) -> float | None:
+    return these / (these + others) if these + others else None
 
 
 def _share(found: Sequence[bool]) -> float | None:

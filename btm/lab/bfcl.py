@@ -21,7 +21,7 @@ from pydantic_core import to_jsonable_python
 from btm.errors import EvaluationError, MissingExtraError
 from btm.fallback import FallbackMap
 from btm.lab.environment import ToolSpec
-from btm.lab.gold import GoldEnvironment, GoldTask
+from btm.lab.gold import GoldEnvironment, GoldTask, Holder
 from btm.model import Effect
 
 _PACKAGE = "bfcl_eval.eval_checker.multi_turn_eval.func_source_code"
@@ -105,7 +105,7 @@ class BfclEnvironment(GoldEnvironment):
         return BfclHolder(self._rows[name])
 
 
-class BfclHolder:
+class BfclHolder(Holder):
     """The instances of a task's classes."""
 
     def __init__(self, row: Mapping[str, Any]) -> None:
@@ -125,10 +125,6 @@ class BfclHolder:
     def state(self) -> Any:
         """Return the public attributes of the instances, as BFCL compares them."""
         return {name: _plain(vars(made)) for name, made in self._made.items()}
-
-    def reached(self, task: GoldTask) -> bool:  # noqa: ARG002 - the state is the judge
-        """There is no other check than the state."""
-        return False
 
 
 def _instance(name: str, config: Mapping[str, Any] | None) -> Any:

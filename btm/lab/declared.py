@@ -25,15 +25,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import validate_call
 from pydantic_core import to_jsonable_python
 
 from btm.errors import EvaluationError
+from btm.lab.awaiting import awaited
 from btm.lab.environment import ToolSpec
-from btm.lab.gold import GoldEnvironment, GoldTask
+from btm.lab.gold import GoldEnvironment, GoldTask, Holder, map_beside, named_once
 from btm.lab.toolspec import spec_of, where
 from btm.model import Effect
 
@@ -80,24 +80,19 @@ class ClassEnvironment(GoldEnvironment):
         self.tools: Mapping[str, ToolSpec] = {
             name: spec_of(method, getattr(method, _EFFECT)) for name, method in _tools(kind).items()
         }
-        named = getattr(kind, "fallback_map", "")
-        beside = Path(inspect.getfile(kind)).parent / named
-        self.fallback_map = str(beside) if named and beside.is_file() else str(named)
+        self.fallback_map = map_beside(inspect.getfile(kind), str(getattr(kind, "fallback_map", "")))
 
     def gold(self) -> Mapping[str, GoldTask]:
         """Return the class's tasks by name. Raises EvaluationError for something else, or two of a name."""
-        found: dict[str, GoldTask] = {}
+        found: list[tuple[str, GoldTask]] = []
         for number, task in enumerate(self.kind.tasks, start=1):  # type: ignore[attr-defined]
             if not isinstance(task, GoldTask):
                 raise EvaluationError(
                     f"{where(self.kind)}: task {number} of {self.kind.__name__} is a {type(task).__name__}; "
                     "expected a btm.lab.declared.GoldTask"
                 )
-            name = task.name or f"{self.kind.__name__.lower()}-{number:02}"
-            if name in found:
-                raise EvaluationError(f"{where(self.kind)}: two tasks are called {name!r}")
-            found[name] = task
-        return found
+            found.append((task.name or f"{self.kind.__name__.lower()}-{number:02}", task))
+        return named_once(found, where(self.kind))
 
     def hold(self, name: str) -> Instance:  # noqa: ARG002 - every task starts from the same state
         """Return a new instance."""
@@ -113,21 +108,21 @@ def _checked(kind: type) -> Mapping[str, Callable[..., Any]]:
     return _tools(kind)
 
 
-class Instance:
+class Instance(Holder):
     """An instance of a declared class, as it is between two calls."""
 
     def __init__(self, made: Any, methods: Mapping[str, Callable[..., Any]]) -> None:
         self._made, self._methods = made, methods
 
     def invoke(self, tool: str, arguments: Mapping[str, Any]) -> Any:
-        """Call a method. Raises what it raises, and pydantic's ValidationError (a ValueError) for wrong arguments."""
-        return to_jsonable_python(self._methods[tool](self._made, **arguments), fallback=vars)
+        """Call a method, async or not. Raises what it raises, and pydantic's ValidationError for wrong arguments."""
+        return to_jsonable_python(awaited(self._methods[tool](self._made, **arguments)), fallback=vars)
 
     def state(self) -> Any:
         """Return everything public that the instance holds, as JSON values."""
         held = {name: value for name, value in vars(self._made).items() if not name.startswith("_")}
         return to_jsonable_python(held, fallback=vars)
 
-    def reached(self, task: GoldTask) -> bool:
-        """Ask the task's check of the instance."""
-        return task.check is not None and bool(task.check(self._made))
+    def asked(self) -> Any:
+        """Return the instance itself."""
+        return self._made

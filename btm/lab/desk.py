@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from btm.fallback import FallbackMap
+from btm.lab.agent import ToolResponse
 from btm.lab.environment import Environment, Session
 from btm.lab.faults.clock import VirtualClock
 from btm.lab.faults.injector import Injector
@@ -92,3 +93,17 @@ class Desk:
         if self.cost > self.budget:
             raise OutOfBudgetError
         return self.injector(tool, arguments)
+
+    def tries(
+        self, tool: str, arguments: Mapping[str, Any], most: int = 1, *, pause_s: float = 0.0
+    ) -> ToolResponse:
+        """Run a tool up to so many times, ``pause_s`` seconds apart, until nothing is raised; an error comes as its text."""
+        said = ""
+        for number in range(most):
+            if number and pause_s:
+                self.clock.sleep(pause_s)
+            try:
+                return ToolResponse(self.call(tool, arguments))
+            except Exception as error:  # noqa: BLE001 - tools raise what they like; the agent sees the text
+                said = error_text(error)
+        return ToolResponse(said, is_error=True)

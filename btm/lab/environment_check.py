@@ -56,6 +56,8 @@ def check_environment(environment: Environment) -> EnvironmentReport:
     fallback_map = map_of(environment)
     flaws = [Flaw("scripted", name, why) for name, why in environment.left_out.items()]
     flaws += _unknown_tools(environment, fallback_map)
+    if not environment.tasks and not environment.left_out:
+        flaws.append(Flaw("tasks", environment.domain, "it has no task: there is nothing to measure"))
     gold = writing = cut_short = 0
     sound: list[Task] = []
     for task in environment.tasks:

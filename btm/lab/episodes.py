@@ -25,8 +25,8 @@ def run_episode(arm: Arm, setup: Setup, stage: Stage, start: float, clean: float
     ``clean`` is what the task costs the arm when nothing fails: with it, the setup's allowance bounds the episode.
     """
     bounded = setup.drawn is Scenario.RETRY_WORKS
-    clock, reflections, desks = VirtualClock(start), (), []
-    trials: int = getattr(arm, "trials", 1)
+    clock, desks = VirtualClock(start), list[Desk]()
+    reflections: tuple[str, ...] = ()
     while True:
         desk = Desk.lay(
             setup,
@@ -44,9 +44,9 @@ def run_episode(arm: Arm, setup: Setup, stage: Stage, start: float, clean: float
         desks.append(desk)
         run = _tried(stage, desk, arm)
         good = run is not None and _solved(desk, run)
-        if good or len(desks) == trials:
+        if good or len(desks) == arm.trials:
             return _episode(arm, stage, desks, run, good=good)
-        reflections = (*reflections, *arm.reflect(desk))  # type: ignore[attr-defined]
+        reflections = (*reflections, *arm.reflect(desk))
 
 
 def _tried(stage: Stage, desk: Desk, arm: Arm) -> AgentRun | None:

@@ -13,6 +13,15 @@ class Forgetful:
 
     name: str
 
+    @property
+    def trials(self) -> int:
+        """A task is tried once."""
+        return 1
+
+    def reflect(self, desk: Desk) -> tuple[str, ...]:  # noqa: ARG002 - the protocol's argument
+        """Nothing is noted."""
+        return ()
+
     def notices(self, desk: Desk) -> str:  # noqa: ARG002 - the protocol's argument
         """Nothing is said."""
         return ""

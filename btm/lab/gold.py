@@ -10,13 +10,15 @@ from __future__ import annotations
 import copy
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any
 
 import orjson
 
+from btm.errors import EvaluationError
 from btm.lab.changes import changes
 from btm.lab.environment import Clock, ExpectedAnswer, Task, ToolSpec, Write, simulated_clock
 from btm.lab.jsonvalue import Path as Place
@@ -63,17 +65,36 @@ class GoldTask:
         return known or is_word_in(word, said)
 
 
-class Holder(Protocol):
+class Holder(ABC):
     """What one episode runs on."""
 
+    @abstractmethod
     def invoke(self, tool: str, arguments: Mapping[str, Any]) -> Any:
         """Run a tool; returns JSON values of its own, raises what the tool raises."""
 
+    @abstractmethod
     def state(self) -> Any:
         """Return everything that tools can change, as JSON values."""
 
-    def reached(self, task: GoldTask) -> bool:
-        """Whether the task's own check, where it has one, holds now."""
+    def asked(self) -> Any:
+        """Return what a task's own check is asked of."""
+        return self
+
+
+def named_once(tasks: Iterable[tuple[str, GoldTask]], place: str) -> Mapping[str, GoldTask]:
+    """Return tasks by name. Raises EvaluationError for two of a name."""
+    found: dict[str, GoldTask] = {}
+    for name, task in tasks:
+        if name in found:
+            raise EvaluationError(f"{place}: two tasks are called {name!r}")
+        found[name] = task
+    return found
+
+
+def map_beside(file: str | Path, named: str) -> str:
+    """Return the fallback map of a name: the file beside ``file`` where there is one, else a shipped map's name."""
+    beside = Path(file).parent / named
+    return str(beside) if named and beside.is_file() else named
 
 
 class GoldSession:
@@ -103,9 +124,16 @@ class GoldSession:
             if made:
                 self._writes.append(Write(tool, dict(arguments), made))
 
+    def holds(self, check: Callable[[Any], Any]) -> bool:
+        """Whether a task's check holds now: one that fails, on a state that its author did not think of, does not."""
+        try:
+            return bool(check(self.holder.asked()))
+        except Exception:  # noqa: BLE001 - the author's code; where the gold calls end it has to hold
+            return False
+
     def digest(self) -> str:
         """Return the SHA-256 of the state; where the task has a check that holds, that it does."""
-        if self._task is not None and self.holder.reached(self._task):
+        if self._task is not None and self._task.check is not None and self.holds(self._task.check):
             return "the check holds"
         state = orjson.dumps(self.holder.state(), option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
         return hashlib.sha256(state).hexdigest()
@@ -175,6 +203,8 @@ class GoldEnvironment(ABC):
             raise
         except Exception as error:
             raise UnboundError(f"a gold call failed: {type(error).__name__}: {error}") from error
+        if task.check is not None and not session.holds(task.check):
+            raise UnboundError(f"its check does not hold after its gold calls{_why(task.check, session)}")
         if anew != start:
             raise UnboundError("a new instance is not as the first was: the class shares or draws its state")
         heard = _heard(bound) if task.hears else []
@@ -185,6 +215,14 @@ class GoldEnvironment(ABC):
     def open(self, task: Task, clock: Clock = simulated_clock) -> GoldSession:  # noqa: ARG002 - nothing is dated
         """Return a session on a new holder."""
         return GoldSession(self.hold(task.task_id), self.tools, self._golds[task.task_id])
+
+
+def _why(check: Callable[[Any], Any], session: GoldSession) -> str:
+    try:
+        check(session.holder.asked())
+    except Exception as error:  # noqa: BLE001 - the author's code may raise anything; it is told
+        return f": it raises {type(error).__name__}: {error}"
+    return ""
 
 
 def _with_looks(plain: Sequence[Gold], bound: RecordedScript, task: GoldTask) -> list[Gold]:

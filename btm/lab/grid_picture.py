@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from html import escape
 
 from btm.lab.grid import Cell
+from btm.lab.html_page import Section, table_page
+from btm.lab.metrics import Paired
+from btm.lab.request import Request
 
 _WIDTH, _HEIGHT, _GAP = 178.0, 92.0, 8.0
 _LEFT, _TOP = 108.0, 92.0
@@ -51,6 +54,37 @@ def draw_grid(cells: Sequence[Cell], subject: str) -> str:
             "",
         ]
     )
+
+
+def grid_page(cells: Sequence[Cell], subject: str, request: Request) -> str:
+    """Return the picture and its numbers as one page."""
+    rows = [
+        (
+            f"contrast {c.contrast:g}, budget +{c.allowance[0]:g} to {c.allowance[1]:g}, passes {c.passes}",
+            f"{c.solved['btm'] * 100:.1f} %",
+            f"{c.best.removeprefix('order:')}: {c.solved[c.best] * 100:.1f} %",
+            *map(_points, (c.against_best, c.against_shuffled, c.informed_against_best)),
+        )
+        for c in cells
+    ]
+    columns = (
+        "cell",
+        "btm",
+        "best order in hindsight",
+        "btm - best",
+        "right - shuffled",
+        "told the chances - best",
+    )
+    about = "Where learning pays: how far tools differ, how tight budgets are and how much was learned, cell by cell."
+    facts = {"worlds": str(request.worlds), "domain": request.domain, "seed": str(request.faults.seed)}
+    section = Section(
+        "Points more, with 95 % over worlds and tasks", columns, rows, picture=draw_grid(cells, subject)
+    )
+    return table_page(f"Sensitivity: {subject}", about, [section], facts)
+
+
+def _points(found: Paired) -> str:
+    return f"{found.difference * 100:+.1f} ({found.low * 100:+.1f} to {found.high * 100:+.1f})"
 
 
 def _legend(cells: Sequence[Cell]) -> str:

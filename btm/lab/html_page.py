@@ -11,14 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import jinja2
 from markupsafe import Markup
 
 import btm
-from btm.errors import EvaluationError
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +32,13 @@ class Chance:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page: a heading, chances, and a table."""
+    """A part of a page: a heading, a picture (SVG of our own making), chances, and a table."""
 
     heading: str
     columns: Sequence[str] = ()
     rows: Sequence[Sequence[str]] = ()
     chances: Sequence[Chance] = ()
+    picture: str = ""
 
 
 def versions() -> str:
@@ -51,14 +50,6 @@ def table_page(title: str, about: str, sections: Sequence[Section], facts: Mappi
     """Return a page of tables and chances."""
     made = {**facts, "versions": versions()}
     return render_page("table_page.html", title=title, about=about, sections=sections, facts=made)
-
-
-def write_page(path: str, page: str) -> None:
-    """Write a page. Raises EvaluationError where that is not possible."""
-    try:
-        Path(path).write_text(page, "utf-8")
-    except OSError as problem:
-        raise EvaluationError(f"{path} cannot be written: {problem.strerror}") from problem
 
 
 def render_page(template: str, **values: Any) -> str:

@@ -92,3 +92,12 @@ def parsed(value: Any) -> Any:
         except ValueError:
             return value
     return value
+
+
+def rounded(value: Any) -> Any:
+    """Return a document with its numbers rounded to six decimals: more would only differ between platforms."""
+    if isinstance(value, Mapping):
+        return {key: rounded(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [rounded(inner) for inner in value]
+    return round(value, 6) if isinstance(value, float) else value

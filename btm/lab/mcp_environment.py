@@ -41,7 +41,7 @@ from btm.classify.frameworks import unwrapped
 from btm.errors import EvaluationError, MissingExtraError
 from btm.fallback import FallbackMap
 from btm.lab.environment import ToolSpec
-from btm.lab.gold import GoldEnvironment, GoldTask
+from btm.lab.gold import GoldEnvironment, GoldTask, Holder, map_beside, named_once
 from btm.lab.jsonvalue import parsed
 from btm.lab.loading import map_of
 from btm.model import Effect
@@ -146,8 +146,7 @@ class McpEnvironment(GoldEnvironment):
         self.domain = f"mcp:{name}"
         self._tasks = load_authored(read_text(Path(file)), file, TaskFile)
         self._command = command or self._tasks.server
-        beside = Path(file).parent / self._tasks.map
-        self.fallback_map = str(beside) if self._tasks.map and beside.is_file() else self._tasks.map
+        self.fallback_map = map_beside(file, self._tasks.map)
         self._idle: list[ServerProcess] = []
 
     @cached_property
@@ -185,15 +184,13 @@ class McpEnvironment(GoldEnvironment):
 
     def gold(self) -> Mapping[str, GoldTask]:
         """Return the file's tasks by name."""
-        found: dict[str, GoldTask] = {}
+        found: list[tuple[str, GoldTask]] = []
         for number, task in enumerate(self._tasks.tasks, start=1):
-            name = task.name or f"task-{number:02}"
-            if name in found:
-                raise EvaluationError(f"{self.domain}: two tasks are called {name!r}")
             gold = [(use.tool, use.arguments) for use in task.gold]
             check = _asks(task.check) if task.check is not None else None
-            found[name] = GoldTask(task.request, gold, task.facts, task.tell, task.own, check)
-        return found
+            made = GoldTask(task.request, gold, task.facts, task.tell, task.own, check)
+            found.append((task.name or f"task-{number:02}", made))
+        return named_once(found, self.domain)
 
     def hold(self, name: str) -> McpHolder:  # noqa: ARG002 - every task starts from the same state
         """Return a server in its first state; it is given back when nobody holds it any more."""
@@ -203,7 +200,7 @@ class McpEnvironment(GoldEnvironment):
         return holder
 
 
-class McpHolder:
+class McpHolder(Holder):
     """A server during one episode."""
 
     def __init__(self, server: ServerProcess, state: Sequence[_ToolUse]) -> None:
@@ -222,10 +219,6 @@ class McpHolder:
             except RuntimeError as said:
                 found.append(f"error: {said}")
         return found
-
-    def reached(self, task: GoldTask) -> bool:
-        """Whether the task's expression holds of what its read answers."""
-        return task.check is not None and bool(task.check(self))
 
 
 def _asks(check: _EndCheck) -> Any:

@@ -72,6 +72,7 @@ class MemoryArm:
     episodes lie a day apart.
     """
 
+    trials = 1
     _believe: BeliefFunction | None = None
     skills: Skills | None = None
 
@@ -141,6 +142,10 @@ class MemoryArm:
             return observed(handled)
 
         return call
+
+    def reflect(self, desk: Desk) -> tuple[str, ...]:  # noqa: ARG002 - the protocol's argument
+        """Nothing is noted: the memory learns as it goes."""
+        return ()
 
     def notices(self, desk: Desk) -> str:
         """Return what the memory says before the agent's turn."""

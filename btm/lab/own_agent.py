@@ -7,7 +7,6 @@ A tool's failure comes back as a text, with the recovery context of arms that gi
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import logging
 import threading
@@ -18,6 +17,7 @@ import orjson
 
 from btm.errors import EvaluationError
 from btm.lab.agent import AgentCall, AgentRun, Call
+from btm.lab.awaiting import awaited
 from btm.lab.environment import Environment, Task, ToolSpec
 from btm.lab.loading import load_named
 from btm.lab.toolspec import PYTHON_TYPES, where
@@ -80,14 +80,19 @@ class OwnAgent:
         functions = [_function(spec, ask) for spec in tools.values()]
         if task.held_back:
             functions.append(_asking(ScriptedUser(task)))
-        agent = self._make(functions)
+        try:
+            agent = self._make(functions)
+        except Exception as error:
+            problem = f"{where(self._make)}: {self.name} made no agent: {type(error).__name__}: {error}"
+            raise EvaluationError(problem) from error
         if not callable(agent):
             made_instead = f"{where(self._make)}: {self.name} made a {type(agent).__name__}"
             raise EvaluationError(f"{made_instead}; expected a callable: request in, answer out")
         said = notices()
         request = f"{task.request}\n\n{said}" if said else task.request
         try:
-            text = str(_awaited(agent(request)))
+            answer = awaited(agent(request))
+            text = "" if answer is None else str(answer)
         except EvaluationError:
             raise
         except Exception as error:  # noqa: BLE001 - it is what is measured, and may raise anything
@@ -161,14 +166,6 @@ def agent_of(request: Request, environment: Environment) -> OwnAgent | None:
 
     shown = [task for task in environment.tasks if task.task_id in request.shown]
     return OwnAgent(request.agent, [demonstration(environment, task) for task in shown])
-
-
-def _awaited(answer: Any) -> Any:
-    return asyncio.run(_wait(answer)) if inspect.isawaitable(answer) else answer
-
-
-async def _wait(answer: Any) -> Any:
-    return await answer
 
 
 def _shown(value: Any, is_error: bool, advice: str | None) -> Any:

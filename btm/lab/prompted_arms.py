@@ -7,29 +7,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 from btm.errors import MissingExtraError
 from btm.lab.agent import Call, ToolResponse
-from btm.lab.desk import Desk, error_text
+from btm.lab.desk import Desk
 from btm.lab.forgetful import Forgetful
 
 TRIALS = 3
 ASKED = 3
 _FIRST_WAIT_S, _LONGEST_S, _FACTOR = 1.0, 60.0, 2.0
-
-
-def tries(desk: Desk, tool: str, arguments: Mapping[str, Any], most: int) -> ToolResponse:
-    """Call a tool up to so many times, until nothing is raised."""
-    said = ""
-    for _ in range(most):
-        try:
-            return ToolResponse(desk.call(tool, arguments))
-        except Exception as error:  # noqa: BLE001 - tools raise what they like; the agent sees the text
-            said = error_text(error)
-    return ToolResponse(said, is_error=True)
 
 
 class ToolRetry(Forgetful):
@@ -71,7 +59,7 @@ class ReflectRetry(Forgetful):
 
     def calls(self, desk: Desk) -> Call:
         """Return the tools as an agent calls them that is told to try again."""
-        return lambda tool, arguments: tries(desk, tool, arguments, 1 + ASKED)
+        return lambda tool, arguments: desk.tries(tool, arguments, 1 + ASKED)
 
 
 class SelfRefine(Forgetful):
@@ -82,10 +70,9 @@ class SelfRefine(Forgetful):
 
     def calls(self, desk: Desk) -> Call:
         """Return the tools as they are."""
-        return lambda tool, arguments: tries(desk, tool, arguments, 1)
+        return desk.tries
 
 
-@dataclass(frozen=True)
 class Reflexion(Forgetful):
     """Reflexion (Shinn et al., NeurIPS 2023): a failed task is tried again from the start, up to three times in all.
 
@@ -93,14 +80,17 @@ class Reflexion(Forgetful):
     agent notes of a trial is which tools failed; in the next it repeats their calls, once more each trial.
     """
 
-    trials: int = TRIALS
+    @property
+    def trials(self) -> int:
+        """Three."""
+        return TRIALS
 
     def calls(self, desk: Desk) -> Call:
         """Return the tools; those that failed in an earlier trial are called again when they fail."""
         failed: Counter[str] = Counter(desk.reflections)
 
         def call(tool: str, arguments: Mapping[str, Any]) -> ToolResponse:
-            return tries(desk, tool, arguments, 1 + failed[tool])
+            return desk.tries(tool, arguments, 1 + failed[tool])
 
         return call
 

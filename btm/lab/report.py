@@ -8,6 +8,7 @@ from typing import Any
 
 from btm.lab.behaviour import Prices, behaviour
 from btm.lab.faults.settings import EQUAL_WEIGHTS, FaultSettings
+from btm.lab.jsonvalue import rounded
 from btm.lab.metrics import Paired, Result, best_fixed, compare, paired, results
 from btm.lab.net import net_of
 from btm.lab.noise import PRESETS, NoiseSettings
@@ -17,9 +18,6 @@ from btm.lab.own_agent import agent_words
 from btm.lab.request import HETEROGENEOUS, OUTAGE, UNIFORM, Evaluation, Request, default_scenarios
 from btm.lab.scenarios import Scenario
 from btm.lab.world import ALLOWANCE
-
-_DIGITS = 6
-"""Decimals of rates in the document: more would only differ between platforms."""
 
 
 def document(
@@ -37,16 +35,16 @@ def document(
         "domain": request.domain,
         "seed": request.faults.seed,
         "command": command or command_line(request),
-        "results": [_rounded(asdict(row)) for row in summary(evaluation)],
-        "behaviour": [_rounded(asdict(row)) for row in behaviour(evaluation.episodes, prices)],
-        "paired": [_rounded(asdict(row)) for row in comparisons(evaluation)],
+        "results": [rounded(asdict(row)) for row in summary(evaluation)],
+        "behaviour": [rounded(asdict(row)) for row in behaviour(evaluation.episodes, prices)],
+        "paired": [rounded(asdict(row)) for row in comparisons(evaluation)],
     }
     left_out = {scenario.value: count for scenario, count in evaluation.left_out.items() if count}
     found |= {"left_out": left_out, "unusable": dict(evaluation.unusable)}
     if request.noise is not None or request.preset:
         found |= {
             "settings": settings(request),
-            "noise": [_rounded(asdict(r)) for r in noise_rows(evaluation.episodes)],
+            "noise": [rounded(asdict(r)) for r in noise_rows(evaluation.episodes)],
         }
         found["noise_left_out"] = dict(evaluation.unmade)
     if request.seeds:
@@ -56,7 +54,7 @@ def document(
     if request.profile == OUTAGE:
         found["outage"] = [asdict(row) for row in outage_of(evaluation.episodes)]
     if request.best_fixed:
-        found["best_fixed"] = [_rounded(asdict(row)) for row in against_best(evaluation)]
+        found["best_fixed"] = [rounded(asdict(row)) for row in against_best(evaluation)]
     return found
 
 
@@ -95,10 +93,6 @@ def _seeds(request: Request) -> str:
     if len(seeds) > 1 and seeds == tuple(range(seeds[0], seeds[-1] + 1)):
         return f"{seeds[0]}..{seeds[-1]}"
     return ",".join(map(str, seeds))
-
-
-def _rounded(row: dict[str, Any]) -> dict[str, Any]:
-    return {key: round(value, _DIGITS) if isinstance(value, float) else value for key, value in row.items()}
 
 
 def command_line(request: Request) -> str:

@@ -145,6 +145,11 @@ def make_arm(name: str, request: Request, fallback_map: FallbackMap) -> Arm:
 
 def choose_tasks(environment: Environment, wanted: int | Sequence[str] | None) -> tuple[Task, ...]:
     """Return the wanted tasks in the domain's order. Raises EvaluationError that names the nearest id."""
+    if not environment.tasks:
+        why = next((f": {name}: {reason}" for name, reason in environment.left_out.items()), "")
+        raise EvaluationError(
+            f"{environment.domain} has no task that can be used{why} (btm env check says more)"
+        )
     if wanted is None:
         return tuple(environment.tasks)
     if isinstance(wanted, int):

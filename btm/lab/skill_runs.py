@@ -25,6 +25,7 @@ from btm.lab.faults.plan import NoFaults
 from btm.lab.faults.settings import FaultSettings
 from btm.lab.frozen_arms import FrozenArm
 from btm.lab.holdout import EpisodeCounter, HoldoutWorld
+from btm.lab.loading import map_of
 from btm.lab.memory_arms import MemoryArm
 from btm.lab.metrics import Episode
 from btm.lab.request import Progress, Request
@@ -50,7 +51,7 @@ class RecordingArm:
 
     def __init__(self, arm: Arm) -> None:
         self._arm = arm
-        self.name = arm.name
+        self.name, self.trials = arm.name, arm.trials
         self.made: list[RecordedCall] = []
 
     def calls(self, desk: Desk) -> Call:
@@ -69,6 +70,10 @@ class RecordingArm:
             return response
 
         return call
+
+    def reflect(self, desk: Desk) -> tuple[str, ...]:
+        """Note what the arm notes."""
+        return self._arm.reflect(desk)
 
     def notices(self, desk: Desk) -> str:
         """Return the arm's notices."""
@@ -147,7 +152,7 @@ class SkillWorld:
     @classmethod
     def of(cls, request: Request, environment: Environment, number: int) -> SkillWorld:
         """Return the world of a seed: mine on one half of the tasks, set up the other."""
-        authored = FallbackMap.load(environment.fallback_map)
+        authored = map_of(environment)
         world = World.of(request.faults.seed + number, authored, request.contrast, request.allowance)
         run = HoldoutWorld(request, environment, world, world.priced(authored), EpisodeCounter(0, None))
         learned, tested = run.halves(choose_tasks(environment, request.tasks))
@@ -242,7 +247,7 @@ def replayed(card: SkillCard, environment: Environment, most: int = 6) -> SkillT
 
     A task that the card's tool has no part in, or that cannot be blocked so, is passed over.
     """
-    fallback_map = FallbackMap.load(environment.fallback_map)
+    fallback_map = map_of(environment)
     setups: list[tuple[Stage, Setup]] = []
     for kind in sorted(card.trigger.kinds)[:1]:
         stage = Stage(environment, fallback_map, FaultSettings(weights={kind: 1.0}))

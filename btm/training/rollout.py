@@ -13,6 +13,7 @@ from btm.lab.environment import DOMAINS, Environment, Task, double_writes, load_
 from btm.lab.faults.injector import Injector
 from btm.lab.faults.settings import FaultSettings
 from btm.lab.jsonvalue import parsed
+from btm.lab.loading import map_of
 from btm.lab.looking import anywhere
 from btm.lab.scenarios import Scenario, Setup, Stage
 from btm.model import Effect
@@ -40,7 +41,7 @@ class Stages:
 
     def __post_init__(self) -> None:
         self.environment = load_environment(self.domain)
-        self.fallback_map = FallbackMap.load(self.environment.fallback_map)
+        self.fallback_map = map_of(self.environment)
         self.tasks = {task.task_id: task for task in self.environment.tasks}
         self._stages: dict[int, Stage] = {}
 

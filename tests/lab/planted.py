@@ -1,5 +1,6 @@
 """Declared environments with one flaw each, and agents of one's own; tests run them by name."""
 
+import asyncio
 import itertools
 from collections.abc import Callable
 from enum import Enum
@@ -67,6 +68,31 @@ class Silent(Sound):
     tasks = (*Sound.tasks, GoldTask("What is a's owner?", [READ], tell=["Ida"]))
 
 
+class Raising(Sound):
+    tasks = (GoldTask("Set a to new.", [READ, WRITE], check=lambda made: made.nothing),)
+
+
+class NeverTrue(Sound):
+    tasks = (GoldTask("Set a to new.", [READ, WRITE], check=lambda _: False),)
+
+
+class FussyCheck(Sound):
+    tasks = (
+        GoldTask("Set a to new.", [READ, WRITE], check=lambda made: {"new": True}[made.table["a"]["value"]]),
+    )
+
+
+class Empty(Sound):
+    tasks = ()
+
+
+class Later(Sound):
+    @tool("read")
+    async def get(self, key: str) -> dict:
+        await asyncio.sleep(0)
+        return self.table[key]
+
+
 class Untyped(Sound):
     @tool("read")
     def get(self, key) -> dict:  # type: ignore[no-untyped-def]
@@ -124,6 +150,14 @@ def factory() -> type:
 
 def nothing() -> int:
     return 3
+
+
+def no_agent(tools: list[Callable[..., Any]]) -> Callable[[str], str]:
+    raise RuntimeError("no agent today")
+
+
+def speechless(tools: list[Callable[..., Any]]) -> Callable[[str], None]:
+    return lambda _: None
 
 
 def make_agent(tools: list[Callable[..., Any]]) -> Callable[[str], str]:

@@ -10,7 +10,7 @@ from btm.cli.evaluate import evaluate
 from btm.cli.grid import read_allowances, read_contrasts, read_passes
 from btm.errors import EvaluationError
 from btm.lab.grid import GRID_ARMS, Cell, run_grid
-from btm.lab.grid_picture import draw_grid
+from btm.lab.grid_picture import draw_grid, grid_page
 from btm.lab.request import Request
 from btm.lab.scenarios import Scenario
 
@@ -73,6 +73,21 @@ def test_the_command_runs_a_grid_draws_it_and_gives_one_document(tmp_path) -> No
     (cell,) = json.loads(result.stdout)["cells"]
     assert cell["allowance"] == [1.0, 1.3]
     assert picture.read_text().startswith("<svg")
+
+
+def test_a_page_has_the_picture_and_its_numbers(cells: tuple[Cell, ...]) -> None:
+    page = grid_page(cells, "shop, seed 0", SMALL)
+    assert "<figure><svg" in page
+    assert "https:" not in page
+    for cell in cells:
+        assert f"{cell.against_shuffled.difference * 100:+.1f} (" in page
+
+
+def test_what_is_about_episodes_does_not_go_with_a_grid(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    for words in (["--csv", str(tmp_path / "x.csv")], ["--fail-under", "solved=0.9"]):
+        result = CliRunner().invoke(evaluate, ["--grid", *words])
+        assert result.exit_code == 2
+        assert "do not go with --grid" in result.stderr
 
 
 def test_lists_are_read_and_wrong_ones_named() -> None:

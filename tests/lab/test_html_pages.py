@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from btm.cli.main import cli
-from btm.errors import EvaluationError
-from btm.lab.html_page import Chance, Section, table_page, write_page
+from btm.cli.output import write_file
+from btm.lab.html_page import Chance, Section, table_page
 
 
 @pytest.fixture(scope="module")
@@ -104,8 +104,8 @@ def test_foreign_text_is_escaped_and_cannot_turn_the_page(tmp_path: Path) -> Non
 
 
 def test_a_page_that_cannot_be_written_is_told(tmp_path: Path) -> None:
-    with pytest.raises(EvaluationError, match="cannot be written"):
-        write_page(str(tmp_path / "no" / "page.html"), "x")
+    with pytest.raises(SystemExit):
+        write_file(str(tmp_path / "no" / "page.html"), "x")
     run = CliRunner().invoke(
         cli, ["show", "--db", str(tmp_path / "none.db"), "--html", str(tmp_path / "p.html")]
     )

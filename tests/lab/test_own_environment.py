@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import json
 import logging
@@ -17,6 +18,7 @@ from btm.lab.environment_check import EnvironmentReport, check_environment
 from btm.lab.request import Request
 from btm.lab.runner import evaluate
 from btm.lab.scenarios import Scenario
+from btm.training.rollout import Stages
 
 HERE = __file__.rpartition("/")[0]
 
@@ -85,6 +87,9 @@ def test_the_shop_and_the_clinic_are_sound() -> None:
         ("Shared", "scripted", "a new instance is not as the first was"),
         ("WritingRead", "read only", "get: it is said to read, and changes the state"),
         ("Refused", "scripted", "a gold call failed: KeyError: 'b'"),
+        ("Raising", "scripted", "its check does not hold after its gold calls: it raises AttributeError"),
+        ("NeverTrue", "scripted", "its check does not hold after its gold calls"),
+        ("Empty", "tasks", "it has no task"),
         ("Silent", "scripted", "the user wants to hear 'Ida', which no gold call shows"),
     ],
 )
@@ -215,3 +220,59 @@ def test_an_agents_tools_are_functions_that_frameworks_can_read() -> None:
     assert made.description == "Book a slot."
     assert made.invoke({"slot": {"shift": "day", "hours": [1]}, "names": ["Ida"]}) == "ok"
     assert asked == [{"slot": {"shift": "day", "hours": [1]}, "names": ["Ida"]}]
+
+
+def test_tools_may_be_async_and_agents_that_run_a_loop_call_them() -> None:
+    assert checked("Later").sound
+    made = evaluate(Request(domain="planted:Later", scenarios=(Scenario.CLEAN,), arms=("bare", "btm")))
+    assert all(e.solved for e in made.episodes)
+
+    async def inside() -> bool:
+        return checked("Later").sound
+
+    assert asyncio.run(inside())
+
+
+def test_a_check_that_fails_on_a_half_done_state_does_not_hold() -> None:
+    assert checked("FussyCheck").sound
+    request = Request(domain="planted:FussyCheck", scenarios=(Scenario.IMPOSSIBLE,), arms=("bare", "btm"))
+    assert not any(e.solved for e in evaluate(request).episodes)
+
+
+def test_an_environment_without_a_usable_task_says_why() -> None:
+    with pytest.raises(
+        EvaluationError, match="no task that can be used: nevertrue-01: its check does not hold"
+    ):
+        evaluate(Request(domain="planted:NeverTrue"))
+
+
+def test_a_factory_that_fails_is_told_with_its_line() -> None:
+    request = Request(domain="clinic:Clinic", agent="planted:no_agent", arms=("bare",))
+    with pytest.raises(
+        EvaluationError, match=r"planted.py:\d+: planted:no_agent made no agent: RuntimeError: no agent"
+    ):
+        evaluate(request)
+
+
+def test_an_agent_that_says_nothing_claims_nothing() -> None:
+    request = Request(domain="clinic:Clinic", agent="planted:speechless", arms=("bare",))
+    assert not any(e.claimed for e in evaluate(request).episodes)
+
+
+def test_one_agent_plays() -> None:
+    words = ["eval", "--agent", "planted:speechless", "--base-url", "http://127.0.0.1:1/v1", "--model", "m"]
+    run = CliRunner().invoke(cli, words)
+    assert run.exit_code == 2
+    assert "one agent plays" in run.stderr
+
+
+def test_an_environment_without_a_map_can_be_trained_on() -> None:
+    stages = Stages("planted:Sound")
+    assert stages.set_up("sound-01", "retry_works", 0) is not None
+
+
+def test_where_arms_are_alike_too_few_tasks_are_told_once() -> None:
+    words = ["eval", "--domain", "clinic:Clinic", "--scenario", "clean", "--arms", "bare,retry3,chain,btm"]
+    said = " ".join(CliRunner().invoke(cli, words).stdout.split())
+    assert said.count("Too few tasks") == 1
+    assert "to tell retry3, chain, btm from bare" in said

@@ -14,10 +14,10 @@ from btm.lab.chat.episode import ChatEpisode
 from btm.lab.chat.request import DEFAULT_TASKS, PlacementRequest, Server
 from btm.lab.chat.tasks import FAMILIES
 from btm.lab.intervals import mcnemar, paired_interval
+from btm.lab.jsonvalue import rounded
 from btm.lab.metrics import ALL, Paired, Result, pair_up, results
 
 DEFAULT = Placement.USER_REMINDER.value
-_DIGITS = 6
 
 
 @dataclass(frozen=True)
@@ -71,9 +71,9 @@ def document(measured: Measured) -> dict[str, Any]:
         "command": command_line(measured),
         "warnings": list(measured.warnings),
         "results": [
-            _rounded({**asdict(row), "turns": turns[row.scenario, row.arm]}) for row in summary(measured)
+            rounded({**asdict(row), "turns": turns[row.scenario, row.arm]}) for row in summary(measured)
         ],
-        "paired": [_rounded(asdict(row)) for row in comparisons(measured)],
+        "paired": [rounded(asdict(row)) for row in comparisons(measured)],
         "episodes": [episode.to_json() for episode in measured.episodes],
     }
 
@@ -85,10 +85,6 @@ def _sums(measured: Measured, name: str) -> dict[tuple[str, str], int]:
             key = (scenario, episode.arm)
             found[key] = found.get(key, 0) + int(getattr(episode, name))
     return found
-
-
-def _rounded(row: dict[str, Any]) -> dict[str, Any]:
-    return {key: round(value, _DIGITS) if isinstance(value, float) else value for key, value in row.items()}
 
 
 def without_secrets(url: str) -> str:

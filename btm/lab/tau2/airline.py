@@ -68,7 +68,7 @@ class AirlineEnvironment(GoldEnvironment):
 _base: dict[str, Mapping[str, Any]] = {}
 
 
-class AirlineHolder:
+class AirlineHolder(Holder):
     """tau2's airline tools over a copy of the database."""
 
     def __init__(self) -> None:
@@ -87,10 +87,6 @@ class AirlineHolder:
         db = self._environment.tools.db
         tables = {name: {**_base[name], **touched(getattr(db, name))} for name in AIRLINE_TABLES}
         return {**tables, "handed over": self._handed_over}
-
-    def reached(self, task: GoldTask) -> bool:  # noqa: ARG002 - the database is the judge
-        """There is no other check than the database."""
-        return False
 
 
 class _AirlineWalk:

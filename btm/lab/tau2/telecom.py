@@ -10,7 +10,7 @@ from typing import Any
 from pydantic_core import to_jsonable_python
 
 from btm.lab.environment import ToolSpec
-from btm.lab.gold import GoldEnvironment, GoldTask
+from btm.lab.gold import GoldEnvironment, GoldTask, Holder
 from btm.lab.tau2.source import HUMAN, SourceTask, fresh_telecom, source_tasks, specs_of
 
 _OWN = ("summary", "reason", "mode", "app_name", "permission")
@@ -42,7 +42,7 @@ class TelecomEnvironment(GoldEnvironment):
         return TelecomHolder(self._sources[name])
 
 
-class TelecomHolder:
+class TelecomHolder(Holder):
     """tau2's telecom environment with its two databases."""
 
     def __init__(self, source: SourceTask) -> None:
@@ -70,10 +70,6 @@ class TelecomHolder:
             **{name: kit.db.model_dump(mode="json") for name, kit in both.items()},
             "handed over": self._handed_over,
         }
-
-    def reached(self, task: GoldTask) -> bool:  # noqa: ARG002 - the databases are the judge
-        """There is no other check than the databases, which is stricter than tau2's own assertions."""
-        return False
 
     def asserted(self) -> bool:
         """Whether everything that tau2 asks at the end holds."""
