@@ -56,6 +56,10 @@ def _show(report: EnvironmentReport) -> None:
     found.add_row(
         "and do so without their last change", f"{report.cut_short} of {report.writing} (none should)"
     )
+    if report.unscripted:
+        found.add_row(
+            "without gold calls: for agents and models", f"{report.unscripted} tasks, nothing promised"
+        )
     for scenario, count in report.makeable.items():
         found.add_row(f"{scenario} can be made", f"for {count} of {report.tasks}")
     out.print(found)

@@ -118,6 +118,11 @@ class Task:
     changes: tuple[str, ...] = ()
     held_back: tuple[str, ...] = ()
 
+    @property
+    def scripted(self) -> bool:
+        """Whether its gold calls are known: without them only the end is, and no scenario can promise a way there."""
+        return bool(self.steps)
+
     def used(self, step: int) -> tuple[ShownValue, ...]:
         """Places in the result of step ``step`` on which a later step or an answer depends."""
         wanted = [s for later in self.steps for s in later.needs if s.step == step]

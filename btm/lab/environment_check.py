@@ -31,9 +31,9 @@ class Flaw:
 class EnvironmentReport:
     """What a check found.
 
-    ``gold`` tasks of ``tasks`` reach their goal, ``cut_short`` of the ``writing`` do without
-    their last change (none should). ``makeable`` counts the tasks of which each scenario can be made;
-    ``substitutes`` names, for each tool that a task hangs on, what the map lets stand in.
+    ``unscripted`` tasks have a check and no gold calls: nothing is promised of them. ``gold`` tasks of ``tasks`` reach their
+    goal, ``cut_short`` of the ``writing`` do without their last change (none should). ``makeable`` counts the tasks of which
+    each scenario can be made; ``substitutes`` names, for each tool that a task hangs on, what the map lets stand in.
     """
 
     domain: str
@@ -44,6 +44,7 @@ class EnvironmentReport:
     makeable: Mapping[str, int]
     substitutes: Mapping[str, tuple[str, ...]]
     flaws: tuple[Flaw, ...]
+    unscripted: int = 0
 
     @property
     def sound(self) -> bool:
@@ -60,7 +61,7 @@ def check_environment(environment: Environment) -> EnvironmentReport:
         flaws.append(Flaw("tasks", environment.domain, "it has no task: there is nothing to measure"))
     gold = writing = cut_short = 0
     sound: list[Task] = []
-    for task in environment.tasks:
+    for task in (task for task in environment.tasks if task.scripted):
         found = list(_replayed(environment, task))
         flaws += found
         good = not any(flaw.check == "gold" for flaw in found)
@@ -86,10 +87,11 @@ def check_environment(environment: Environment) -> EnvironmentReport:
     decisive = dict.fromkeys(tool for task in sound for tool in stage.decisive(task))
     makeable = {s.value: sum(stage.set_up(s, task) is not None for task in sound) for s in TROUBLED}
     substitutes = {tool: _stand_ins(fallback_map, tool) for tool in decisive}
-    unique = tuple(dict.fromkeys(flaws))
+    scripted = sum(task.scripted for task in environment.tasks)
     return EnvironmentReport(
-        environment.domain, len(environment.tasks), gold, writing, cut_short, makeable, substitutes, unique
-    )
+        environment.domain, scripted, gold, writing, cut_short, makeable, substitutes, tuple(dict.fromkeys(flaws)),
+        len(environment.tasks) - scripted,
+    )  # fmt: skip
 
 
 def _replayed(environment: Environment, task: Task) -> Iterator[Flaw]:

@@ -36,10 +36,12 @@ class GoldTask:
     to hear; a result of a gold call has to show each. ``hears``: of each read, what it shows first. ``own`` names the
     arguments that the agent words or works out itself; ``knows`` says that it may know of itself whatever nothing shows.
     ``check`` is asked of the holder's instance at the end; without it the end has to be what the gold calls leave.
+    A task with a check and no gold calls has no script: agents of one's own and chat models can be measured on it, in the
+    scenarios that promise nothing (clean, noisy).
     """
 
     request: str
-    gold: Sequence[tuple[str, Mapping[str, Any]]]
+    gold: Sequence[tuple[str, Mapping[str, Any]]] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
     tell: Sequence[Any] = ()
     own: Sequence[str] = ("reason", "summary", "note")
@@ -63,6 +65,10 @@ class GoldTask:
         said = f"{self.request}\n{self.adds}".casefold()
         known = any(equal(value, leaf) for _, leaf in leaves(dict(self.facts)))
         return known or is_word_in(word, said)
+
+
+CHECKED = "the check holds"
+"""The goal of a task that has a check of its own."""
 
 
 class Holder(ABC):
@@ -134,7 +140,7 @@ class GoldSession:
     def digest(self) -> str:
         """Return the SHA-256 of the state; where the task has a check that holds, that it does."""
         if self._task is not None and self._task.check is not None and self.holds(self._task.check):
-            return "the check holds"
+            return CHECKED
         state = orjson.dumps(self.holder.state(), option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
         return hashlib.sha256(state).hexdigest()
 
@@ -185,7 +191,7 @@ class GoldEnvironment(ABC):
 
     def _script(self, name: str, task: GoldTask) -> Task:
         if not task.gold:
-            raise UnboundError("it has no gold call: doing nothing would solve it")
+            return self._unscripted(name, task)
         unknown = [called for called, _ in task.gold if called not in self.tools]
         if unknown:
             raise UnboundError(f"its gold calls {unknown[0]}, which is no tool")
@@ -211,6 +217,17 @@ class GoldEnvironment(ABC):
         answers = (*(_told(value, bound) for value in task.tell), *heard)
         done = tuple(write.change for write in session.writes)
         return Task(name, task.request, dict(task.facts), bound.steps, session.digest(), answers, done)
+
+    def _unscripted(self, name: str, task: GoldTask) -> Task:
+        if task.check is None:
+            raise UnboundError("it has no gold call: doing nothing would solve it")
+        if task.tell:
+            raise UnboundError(
+                "it has no gold call that shows what the user wants to hear: ask for that in its check"
+            )
+        if GoldSession(self.hold(name), self.tools, task).holds(task.check):
+            raise UnboundError("its check holds before anything is done: doing nothing would solve it")
+        return Task(name, task.request, dict(task.facts), (), CHECKED)
 
     def open(self, task: Task, clock: Clock = simulated_clock) -> GoldSession:  # noqa: ARG002 - nothing is dated
         """Return a session on a new holder."""

@@ -46,8 +46,7 @@ def evaluate(
             f"there is no profile {request.profile!r}: expected {' or '.join(PROFILES)}{hint}"
         )
     environment = load_environment(request.domain, request.fallback_map)
-    shown = choose_tasks(environment, request.shown)
-    tasks = tuple(task for task in choose_tasks(environment, request.tasks) if task not in shown)
+    tasks = _playable(request, environment)
     if request.noise is not None and request.profile != UNIFORM:
         raise EvaluationError("noise goes with the uniform profile only")
     if request.profile == HETEROGENEOUS:
@@ -165,6 +164,17 @@ def choose_tasks(environment: Environment, wanted: int | Sequence[str] | None) -
             hint = f"; did you mean {close!r}?" if close else ""
             raise EvaluationError(f"{environment.domain} has no task {task_id!r}{hint}")
     return tuple(task for task in environment.tasks if task.task_id in wanted)
+
+
+def _playable(request: Request, environment: Environment) -> tuple[Task, ...]:
+    """Return the wanted tasks that are not shown, and that the request's agent can play."""
+    shown = choose_tasks(environment, request.shown)
+    tasks = tuple(task for task in choose_tasks(environment, request.tasks) if task not in shown)
+    if request.agent is None:
+        tasks = tuple(task for task in tasks if task.scripted)
+        if not tasks:
+            raise EvaluationError("these tasks have no gold calls: only --agent or --base-url can play them")
+    return tasks
 
 
 def _set_up(

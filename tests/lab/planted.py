@@ -68,6 +68,14 @@ class Silent(Sound):
     tasks = (*Sound.tasks, GoldTask("What is a's owner?", [READ], tell=["Ida"]))
 
 
+class Checked(Sound):
+    tasks = (*Sound.tasks, GoldTask("Make a newer.", check=lambda made: made.table["a"]["value"] == "newer"))
+
+
+class DoneAlready(Sound):
+    tasks = (*Sound.tasks, GoldTask("Leave a.", check=lambda made: True))
+
+
 class Raising(Sound):
     tasks = (GoldTask("Set a to new.", [READ, WRITE], check=lambda made: made.nothing),)
 
@@ -154,6 +162,11 @@ def nothing() -> int:
 
 def no_agent(tools: list[Callable[..., Any]]) -> Callable[[str], str]:
     raise RuntimeError("no agent today")
+
+
+def newer(tools: list[Callable[..., Any]]) -> Callable[[str], str]:
+    call = {function.__name__: function for function in tools}
+    return lambda _: str(call["put"](key="a", value="newer"))
 
 
 def speechless(tools: list[Callable[..., Any]]) -> Callable[[str], None]:

@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import json
 import logging
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
@@ -90,6 +91,7 @@ def test_the_shop_and_the_clinic_are_sound() -> None:
         ("Raising", "scripted", "its check does not hold after its gold calls: it raises AttributeError"),
         ("NeverTrue", "scripted", "its check does not hold after its gold calls"),
         ("Empty", "tasks", "it has no task"),
+        ("DoneAlready", "scripted", "its check holds before anything is done"),
         ("Silent", "scripted", "the user wants to hear 'Ida', which no gold call shows"),
     ],
 )
@@ -276,3 +278,17 @@ def test_where_arms_are_alike_too_few_tasks_are_told_once() -> None:
     said = " ".join(CliRunner().invoke(cli, words).stdout.split())
     assert said.count("Too few tasks") == 1
     assert "to tell retry3, chain, btm from bare" in said
+
+
+def test_a_task_with_a_check_alone_is_for_agents_and_promises_nothing() -> None:
+    report = checked("Checked")
+    assert (report.sound, report.tasks, report.unscripted) == (True, 1, 1)
+    noisy = (Scenario.CLEAN, Scenario.NOISY, Scenario.RETRY_WORKS)
+    request = Request(domain="planted:Checked", tasks=("checked-02",), scenarios=noisy, arms=("bare",))
+    with pytest.raises(EvaluationError, match="no gold calls"):
+        evaluate(request)
+    made = evaluate(replace(request, agent="planted:newer"))
+    assert [(e.scenario, e.solved) for e in made.episodes if e.scenario == "clean"] == [("clean", True)]
+    assert {e.scenario for e in made.episodes} == {"clean", "noisy"}
+    assert made.left_out[Scenario.RETRY_WORKS] == 1
+    assert not evaluate(replace(request, agent="planted:speechless")).episodes[0].solved
