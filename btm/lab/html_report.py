@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from btm.lab.arms import ARMS
 from btm.lab.html_page import Chance, render_page, versions
 from btm.lab.metrics import ALL, Episode, Paired, Result, results
+from btm.lab.noise import PRESETS
+from btm.lab.noisy import noise_rows
 from btm.lab.power import detectable
 from btm.lab.report import command_line, comparisons, summary
 from btm.lab.request import Evaluation
@@ -78,6 +80,7 @@ def html_report(evaluation: Evaluation) -> str:
         first=first,
         blocks=blocks,
         kinds=_kinds(evaluation.episodes),
+        noise=noise_rows(evaluation.episodes) if request.noise is not None else (),
         arms={arm: ARMS[arm] for arm in dict.fromkeys(row.arm for row in rows)},
         columns=COLUMNS,
         learned={
@@ -85,6 +88,7 @@ def html_report(evaluation: Evaluation) -> str:
         },
         replays=evaluation.replays,
         left_out=[(s.value, n) for s, n in evaluation.left_out.items() if n],
+        unmade=sorted(evaluation.unmade.items()),
         unusable=sorted(evaluation.unusable.items()),
         facts={
             "command": command_line(request),
@@ -92,6 +96,7 @@ def html_report(evaluation: Evaluation) -> str:
             "tasks": str(len({e.task_id for e in evaluation.episodes})),
             "fault rate": f"{request.faults.rate:g}",
             "map": request.fallback_map or "the domain's own",
+            **({"settings": PRESETS[request.preset].source} if request.preset else {}),
             "versions": versions(),
         },
     )

@@ -187,6 +187,15 @@ def test_what_is_wrong_with_noise_is_said(words: tuple[str, ...], said: str) -> 
     assert said in " ".join(made.stderr.split())
 
 
+def test_the_page_shows_noise_what_had_no_place_and_a_presets_source(tmp_path: Any) -> None:
+    page = tmp_path / "page.html"
+    run("--preset", "agentnoise", "--tasks", "12", "--rate", "0.9", "--arms", "bare,btm", "--html", str(page))
+    text = page.read_text()
+    assert "By noise of the user" in text
+    assert "user:topic_shift" in text
+    assert "AgentNoiseBench: five sorts" in text
+
+
 def test_rows_hold_noisy_tasks_against_the_others() -> None:
     request = Request(
         arms=("bare",), noise=NoiseSettings(("user:topic_shift",)), faults=FaultSettings(rate=0.5)
