@@ -129,7 +129,7 @@ def could_be_empty(value: Any) -> bool:
 _MOST_FIELDS = 25
 _TRIMMINGS = names("errors warnings meta metadata filters headers links facets")
 _ANSWER_NAMES = names("data result results items payload value body record response")
-_ECHOES = names("query usage meta metadata pagination")
+_ECHOES = names("query usage meta metadata pagination response_header header")
 
 
 class _Field(Enum):

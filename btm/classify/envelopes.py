@@ -20,7 +20,7 @@ _FIRST_WORD = re.compile(r"[a-z_]{2,20}")
 _BAD = keys.FIRM_BAD | keys.BAD_STATUS | keys.words_of("bad_verdict")
 
 
-def failing_part(body: Mapping[str, Any], call: ToolCall) -> Mapping[str, Any] | None:
+def failing_part(body: Mapping[str, Any], call: ToolCall, depth: int = 0) -> Mapping[str, Any] | None:
     """Return the part of a JSON body that says that the call failed where no data stand beside it, or None."""
     for name in keys.fields_of(body).parts:
         part = body[name]
@@ -28,9 +28,12 @@ def failing_part(body: Mapping[str, Any], call: ToolCall) -> Mapping[str, Any] |
             continue
         beside = (body[other] for other in keys.fields_of(body).payload if other != name)
         alone = not any(isinstance(value, Mapping | list) and value for value in beside)
-        firm = keys.bare(name) in _ABOUT or _is_marked(part)
+        firm = keys.bare(name) in _ABOUT or _is_marked(part) or _verdict_is_bad(part, call)
         if firm and (alone or http_status(part) is not None) and tells_failure(part, call):
             return part
+        inner = failing_part(part, call, depth + 1) if alone and depth < _DEEPEST else None
+        if inner is not None:
+            return inner
     return None
 
 

@@ -10,11 +10,14 @@ from btm.classify.keys import snake
 from btm.classify.rules import form
 from btm.classify.status import of_status
 from btm.model import ErrorKind as K
+from btm.support.readable import without_markup
 
 _WEB = form("markup", "web")
 _TEXT_TOOL = form("markup", "text_tool")
 PAGE = "markup:html"
 """The rule for a page where data was due."""
+_MOST_READ, _SHORT = 20_000, 600
+"""Characters of a page that are read, and up to which what it shows is read as an error's text."""
 _NOISE_HEAD = 2_000
 _TITLE = re.compile(r"<(?:title|h1)[^>]{0,100}>\s*([^<]{1,200})", re.IGNORECASE)
 _ERROR_TITLE = form("markup", "error_title")
@@ -43,7 +46,9 @@ def of_markup(text: str, tool: str) -> Finding | None:
             return of_status(int(status.group(1)), words)
         return words or Finding(K.UNKNOWN, "markup:error-page", "an error page", WEAK)
     if not _WEB.search(_subject(tool)):
-        return Finding(K.MALFORMED, PAGE, "an HTML page where data was due", 0.8)
+        shown = without_markup(text[:_MOST_READ])
+        said = texts.of_error_text(shown) if len(shown) <= _SHORT else None
+        return said or Finding(K.MALFORMED, PAGE, "an HTML page where data was due", 0.8)
     return None
 
 

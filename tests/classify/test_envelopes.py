@@ -64,6 +64,14 @@ def test_a_document_or_a_record_in_xml_is_what_was_asked_for(document: str) -> N
             "invalid_arguments",
         ),
         ({"code": "AuthenticationFailed", "type": "INPUT", "message": None}, "auth_error"),
+        (
+            {
+                "type": "answer",
+                "data": {"intent": "find", "result": {"status": "error", "message": "No such item"}},
+            },
+            "not_found",
+        ),
+        ({"responseHeader": {"status": 0}, "response": {"numFound": 0, "docs": []}}, "empty_result"),
         ({"code": 0, "data": {"id": 1, "remark": "the page timed out, says the client"}}, "ok"),
         ({"status": 200, "body": {"message": "Not Found Records, a shop, opens"}}, "ok"),
     ],
@@ -81,12 +89,28 @@ def test_a_part_that_speaks_of_the_whole_decides(body: dict[str, Any], expected:
           "annotation_level": "warning", "message": "Missing word", "raw_details": None}],
         {"id": "f1", "description": "low on storage", "failure": True, "source": "k8s", "priority": "LOW", "node": "n",
          "cluster": "c", "service": "s", "subject": "p", "labels": {}},
+        {"id": 1, "label": "node", "updated": "2018-01-02T03:04:05"},
         {"enabled": True, "id": 1, "last_update_at": "2020-01-01T00:00:00Z", "url": "u"},
         {"id": "a1", "city": "X", "verifications": {"zip4": {"success": True, "errors": [{"message": "Unit missing"}]}}},
     ],
 )  # fmt: skip
 def test_a_record_that_speaks_of_errors_is_no_error(record: Any) -> None:
-    assert kind(record, ToolCall("get_resource", {}, Effect.READ, at=1.8e9)) == "ok"
+    assert kind(record, ToolCall("get_nodebalancers", {}, Effect.READ, at=1.8e9)) == "ok"
+
+
+def test_a_short_page_where_data_was_due_is_read_for_what_it_shows() -> None:
+    page = "<html><head><title>Acme server</title></head><body><p>{}</p></body></html>"
+    assert kind(page.format("HTTP Status 404 - the resource /x is not available"), READ) == "not_found"
+    assert kind(page.format("Welcome"), READ) == "malformed"
+
+
+def test_a_write_that_lists_failures_of_its_own_was_done_in_part() -> None:
+    body = {
+        "dealId": 7,
+        "associationCreateFailures": [{"failReason": "INVALID_IDS", "message": "27 is not valid"}],
+    }
+    assert kind(body) == "partial_data"
+    assert kind({**body, "associationCreateFailures": []}) == "ok"
 
 
 def test_long_prose_without_an_errors_form_is_suspected_at_most() -> None:
