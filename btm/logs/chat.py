@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import Any
 
 from btm.logs import dialects, wire
-from btm.logs.conversation import Conversation, Passed, Skipped
+from btm.logs.conversation import Conversation, Passed, RecordedCall, Skipped
 from btm.logs.finding import Found, are_updates, conversations_in, updates_in
 from btm.logs.layout import SHARED_IDS, id_in, plain_in, reward_in, start_in, task_in
 from btm.logs.parts import is_message, read_message, unwrapped
@@ -81,9 +81,37 @@ def conversations_of(record: Record, name: str) -> Iterator[Conversation]:
     several = list(conversations_in(value))
     if not several:
         raise ValueError("no list of messages in it")
-    for index, found in enumerate(several):
-        own = digest if len(several) == 1 else digest_of(f"{digest}/{index}".encode())
-        yield _conversation(found, own, place, name)
+    if len(several) == 1:
+        yield _conversation(several[0], digest, place, name)
+        return
+    parts = ((found, digest_of(f"{digest}/{index}".encode())) for index, found in enumerate(several))
+    read = [(id_in(found.owner, digest), _conversation(found, own, place, name)) for found, own in parts]
+    yield from told_once(read)
+
+
+def told_once(read: list[tuple[str, Conversation]]) -> Iterator[Conversation]:
+    """Give the conversations but those whose calls others of the same name tell as well.
+
+    A record may hold one conversation several times: a state its items, the model's responses and the last of these.
+    """
+    told: dict[str, list[RecordedCall]] = {}
+    repeated = set()
+    for index, (name, one) in sorted(enumerate(read), key=lambda item: -sum(map(len, item[1][1].batches))):
+        known = told.setdefault(name, [])
+        calls = list(one.calls)
+        if calls and all(any(_is_told(recorded, other) for other in known) for recorded in calls):
+            repeated.add(index)
+        known += calls
+    yield from (one for index, (_, one) in enumerate(read) if index not in repeated)
+
+
+def _is_told(recorded: RecordedCall, other: RecordedCall) -> bool:
+    call, same = recorded.call, other.call
+    return (
+        "#" not in call.call_id
+        and (call.call_id, call.tool, call.arguments) == (same.call_id, same.tool, same.arguments)
+        and (not recorded.answered or recorded.result == other.result)
+    )
 
 
 _AS_THEY_ARE = frozenset(

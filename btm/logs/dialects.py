@@ -80,8 +80,10 @@ def heard(turns: Turns, who: str, text: str) -> None:
 
 
 def _calls(turns: Turns, text: str) -> None:
-    for name, arguments in _calls_in(text):
-        turns.call(name, arguments, None)
+    for sure, (name, arguments) in _calls_in(text):
+        slot = turns.call(name, arguments, None)
+        if not sure:
+            turns.guessed.append(slot)
         turns.waiting = True
     for found in _OBSERVED.finditer(text) if turns.waiting else ():
         turns.result(None, found[1])
@@ -91,25 +93,27 @@ def _calls(turns: Turns, text: str) -> None:
             turns.result(None, parsed_text(html.unescape(given["result"])), tool=given.get("name"))
 
 
-def _calls_in(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def _calls_in(text: str) -> Iterator[tuple[bool, tuple[str, dict[str, Any]]]]:
+    """Give each call, and whether it is one for sure: markup and commands may as well be what a text is about."""
     for found in _JSON_CALL.finditer(text):
         call = parsed_json(found[2])
         if isinstance(call, dict) and isinstance(name := call.get("name"), str) and name:
-            yield name, arguments_of(call.get("arguments", call.get("parameters")))
+            yield True, (name, arguments_of(call.get("arguments", call.get("parameters"))))
     for found in _NAMED_CALL.finditer(text):
         given = {name: parsed_json(value) for name, value in _PARAMETER.findall(found[2])}
-        yield found[1], given or arguments_of(found[2].strip())
+        yield True, (found[1], given or arguments_of(found[2].strip()))
     for found in _ELEMENT.finditer(text):
-        if found[1] not in _NO_TOOLS and not found[1].endswith("_results"):
-            yield _element(found[1], dict(_CHILD.findall(found[2])))
+        quoted = text.count("```", 0, found.start()) % 2  # in a block of code
+        if found[1] not in _NO_TOOLS and not found[1].endswith("_results") and not quoted:
+            yield False, _element(found[1], dict(_CHILD.findall(found[2])))
     for found in _REACT.finditer(text):
-        yield found[1].strip("`* "), arguments_of(found[2].strip().strip("`"))
+        yield True, (found[1].strip("`* "), arguments_of(found[2].strip().strip("`")))
     shell = _SHELL.search(text)
     for found in _DETAILS.finditer(text):
         given = {name: html.unescape(value) for name, value in _ATTRIBUTE.findall(found[1])}
-        yield given.get("name", ""), arguments_of(given.get("arguments"))
+        yield True, (given.get("name", ""), arguments_of(given.get("arguments")))
     if shell is not None and "Action Input:" not in text:
-        yield "bash", {"command": shell[1]}
+        yield False, ("bash", {"command": shell[1]})
 
 
 def _element(name: str, given: dict[str, str]) -> tuple[str, dict[str, Any]]:

@@ -38,6 +38,9 @@ from btm.logs.words import (
 )
 
 _DEPTH = 6
+_SEEN = frozenset(
+    ("content", "output", "iserror", "extra")
+)  # what a step saw that does not name its call (ATIF)
 _FINAL = frozenset(("final_answer",))  # the framework's way to end, and no tool
 _INSIDE = (
     "function",
@@ -47,6 +50,7 @@ _INSIDE = (
     "invocation",
     "action",
     "call",
+    "rawitem",
 )  # where a call keeps its fields
 
 
@@ -136,6 +140,8 @@ def _shape_of(found: dict[str, Any]) -> tuple[Sense, dict[str, Any], str]:
     means = sense(word) if word else Sense.NOTHING
     if means is not Sense.NOTHING and _lists_pieces(found):
         return Sense.NOTHING, found, ""
+    if means is Sense.CALL and not _asks(found) and (told := _told_in_text(found)):
+        return means, told, word
     if means is Sense.CALL and not _asks(found):
         # A tool's definition is of type function, too, and its answer of type tool.
         means = (
@@ -155,6 +161,13 @@ def _shape_of(found: dict[str, Any]) -> tuple[Sense, dict[str, Any], str]:
     if "toolname" in found and _holds(found, ARGUMENTS):
         return Sense.CALL, found, "tool"
     return Sense.NOTHING, found, ""
+
+
+def _told_in_text(found: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the fields of a call that stands as JSON in a piece's text (``{"type": "tool_call", "value": "{...}"}``)."""
+    given = parsed_json(first(found, ("value", "content", "text")))
+    told = fields(given) if type(given) is dict else {}
+    return told if _names(told) and _holds(told, ARGUMENTS) else None
 
 
 def _lists_pieces(found: Mapping[str, Any]) -> bool:
@@ -222,13 +235,22 @@ def read_message(turns: Turns, given: Any) -> None:
     answered = _read_containers(turns, found, who, at)
     if turns.waiting and texts and who != "assistant" and dialects.answers(turns, "\n".join(texts)):
         return
-    if who == "tool" and not answered:
+    if who == "tool" and not answered and _tells_both(turns, found):
+        turns.turn()
+        _call(turns, found, "tool", at)
+    elif who == "tool" and not answered:
         extra = found.get("additionalkwargs")
         _answer(turns, {**fields(extra), **found} if isinstance(extra, dict) else found)
     elif sense(str(found.get("from") or "")) is Sense.CALL:
         _text_call(turns, first(found, ("value", "content")))
     elif texts and who != "assistant":
         dialects.heard(turns, who, "\n".join(texts))
+
+
+def _tells_both(turns: Turns, found: Mapping[str, Any]) -> bool:
+    """Whether a tool's message holds the call, too, which nothing before it told of."""
+    whole = "toolname" in found and _holds(found, ARGUMENTS) and first(found, OWN_RESULT) is not None
+    return whole and not turns.awaits(str(first(found, ANSWERS_ID)))
 
 
 def _listen(turns: Turns, found: Mapping[str, Any]) -> list[str]:
@@ -305,6 +327,9 @@ def _read_piece(
     if means is Sense.ANSWER and _names(found := _opened(found)):
         _answer(turns, found)
         return True
+    if means is Sense.ANSWER and who == "assistant" and found.keys() <= _SEEN and turns.expects():
+        _answer(turns, found)
+        return True
     inside = depth < _DEPTH and type(found.get("text")) is not str
     return (
         inside
@@ -336,7 +361,7 @@ def _call(turns: Turns, found: dict[str, Any], word: str, at: float | None) -> N
     if name is None and plain(word) not in ("tool", "function"):
         if "callid" not in found:
             return  # what the provider did on its own side, and keeps to itself
-        name = word
+        name = found.get("type") or word
     if name in _FINAL:
         return
     if name is None:

@@ -86,10 +86,10 @@ def _calls(record: Any, trace: str, depth: int) -> Iterator[LooseCall | Asked]:
     if rows := rows_in(record):
         yield from _calls(rows, trace, depth + 1)
         return
-    flat = dict(_flat(record, "", 0))
+    flat = {**_carried(record), **dict(_flat(record, "", 0))}
     kind = first(flat, _KIND)
     own = _trace_of(flat)
-    if _is_tool(flat) and first(flat, _NAME) is not None and (own or trace):
+    if (_is_tool(flat) or _gives_tool_message(flat)) and first(flat, _NAME) is not None and (own or trace):
         yield _call(flat, own or trace)
     else:
         trace = own or trace if own or kind is not None else str(flat.get("id") or trace)
@@ -103,6 +103,30 @@ def _calls(record: Any, trace: str, depth: int) -> Iterator[LooseCall | Asked]:
             if isinstance(inner, dict) and key == "spans":  # Genkit's, by their ids
                 inner = [*inner.values()]
             yield from _calls(inner, trace, depth + 1)
+
+
+def _carried(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes of the span that a record was made of (Langfuse keeps them in ``metadata``)."""
+    metadata = record.get("metadata")
+    if not ((isinstance(metadata, str) and '"attributes"' in metadata) or isinstance(metadata, dict)):
+        return {}
+    metadata = parsed_json(metadata)
+    attributes = parsed_json(metadata.get("attributes")) if isinstance(metadata, dict) else None
+    return (
+        {plain(str(name)): value for name, value in attributes.items()}
+        if isinstance(attributes, dict)
+        else {}
+    )
+
+
+def _gives_tool_message(flat: Mapping[str, Any]) -> bool:
+    """Whether what a record gave back is the tool message of the tool that it is called after (LangChain's callbacks)."""
+    given = first(flat, _OUTPUT)
+    if type(given) is str and '"tool_call_id"' not in given:
+        return False
+    message, _ = unwrapped(held) if isinstance(held := parsed_json(given), dict) else (None, None)
+    found = fields(message) if isinstance(message, dict) else {}
+    return bool(first(found, ("toolcallid",))) and found.get("name") == first(flat, ("name",))
 
 
 def spans(record: Any) -> Iterator[LooseCall | Asked]:

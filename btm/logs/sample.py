@@ -62,7 +62,8 @@ class Sample:
             # A first line longer than this may be a long conversation or a whole document: its end tells.
             if complete or size >= _LARGEST or b"\n" in head.rstrip():
                 sample = _look(head, complete=complete)
-                if sample.records or sample.shape is not Shape.ARRAY or complete or size >= _LARGEST:
+                whole = complete or size >= _LARGEST or sample.shape not in (Shape.ARRAY, Shape.OBJECT)
+                if sample.records or whole:
                     return sample
             size *= 4
 
@@ -96,6 +97,8 @@ def _look(head: bytes, *, complete: bool) -> Sample:
         records = _elements(start) or _elements(head)
         return Sample(head, Shape.ARRAY, records, _keys_of(records) or Scanner(iter([start[1:]])).keys()[0])
     if start.startswith(b"{"):
+        if complete and (value := _container(head)) is not None:
+            return Sample(head, Shape.OBJECT, (value,), _keys_of((value,)))
         keys, whole = Scanner(iter([start])).keys()
         return Sample(
             head, Shape.OBJECT, tuple(_values(Scanner(iter([start])).values())) if whole else (), keys

@@ -65,7 +65,7 @@ class Turns:
 
     __slots__ = (
         "_asked", "_at", "_batches", "_beside", "_by_id", "_conversation", "_count", "_heard", "_key", "_open", "_prefix",
-        "_streams", "_thought", "orphans", "task", "waiting",
+        "_streams", "_thought", "guessed", "orphans", "task", "waiting",
     )  # fmt: skip
 
     def __init__(self, conversation: str, started_at: float | None = None, prefix: str = "") -> None:
@@ -85,6 +85,8 @@ class Turns:
         self.task = ""
         self.waiting = False
         """Whether calls in the text of messages wait for answers in the text of messages."""
+        self.guessed: list[list[Any]] = []
+        """Calls in the text of messages that are none if nothing answers them: an example in HTML, an advised command."""
         self.orphans = 0
         """Answers that belong to no call."""
 
@@ -211,6 +213,10 @@ class Turns:
         """Whether a call with this id is there and has no answer yet."""
         return call_id in self._by_id and self._by_id[call_id][_RESULT] is NO_RESULT
 
+    def expects(self) -> bool:
+        """Whether a call of the last turn has no answer yet."""
+        return bool(self._batches) and any(slot[_RESULT] is NO_RESULT for slot in self._batches[-1])
+
     def _unanswered(self, call_id: object, tool: str | None) -> list[Any] | None:
         if call_id is not None and (slot := self._by_id.get(str(call_id))) is not None:
             return slot
@@ -249,6 +255,9 @@ class Turns:
         if conversation is not None and conversation != self._conversation:
             for slot in (slot for batch in self._batches for slot in batch):
                 slot[_CALL] = replace(slot[_CALL], conversation=conversation)
+        if mistaken := {id(slot) for slot in self.guessed if slot[_RESULT] is NO_RESULT}:
+            kept = ([slot for slot in batch if id(slot) not in mistaken] for batch in self._batches)
+            self._batches = [batch for batch in kept if batch]
         # Most turns have one call, for which no inner loop is set up.
         return tuple(
             [

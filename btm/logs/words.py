@@ -56,7 +56,7 @@ CONTAINERS = (*CALLS, "content", "contents", "parts", "blocks", "items", "toolin
 """Where a message keeps its parts, in the order in which they are to be read."""
 
 ENVELOPES = ("message", "payload", "data", "item", "llmmessage", "event", "msg", "update", "body",
-             "messagedata")  # fmt: skip
+             "messagedata", "rawitem")  # fmt: skip
 """Under what a line of a transcript wraps its message."""
 
 PASSED_OVER = frozenset(("eventmsg", "streamevent", "toolcallsummarymessage", "compacted"))
@@ -87,12 +87,18 @@ _CALLS = re.compile(
     rf"{_THING}\w*?(?:calls?|uses?|usage|requests?|requested|start(?:ed)?|begin|invocations?(?:serialized)?)"
     r"(?:event|content|part|block|item|requestevent)?$"
 )
-_BOTH = frozenset(("tool", "function", "dynamictool", "toolformerdata", "commandexecution", "actionevent"))
-_ANSWER_WORDS = frozenset(("retryprompt", "observationevent", "agenterrorevent", "commandoutput"))
+_BOTH = frozenset(
+    ("tool", "function", "dynamictool", "toolformerdata", "commandexecution", "actionevent", "toolinputavailable",
+     "toolinputerror")
+)  # fmt: skip
+_ANSWER_WORDS = frozenset(
+    ("retryprompt", "observationevent", "agenterrorevent", "commandoutput", "tooloutputavailable")
+)
 _HYPHENATED = frozenset(
     ("toolcall", "toolresult", "toolerror", "toolreturn", "toolinvocation", "tooluse", "toolresponse", "tooloutput",
      "tooloutputdenied", "toolapprovalrequest", "toolapprovalresponse", "toolinputstart", "toolinputdelta", "toolinputend",
-     "toolcalldelta", "toolcallstreamingstart")
+     "toolcalldelta", "toolcallstreamingstart", "toolinputavailable", "toolinputerror", "tooloutputavailable",
+     "tooloutputerror")
 )  # fmt: skip
 
 
@@ -126,9 +132,11 @@ def sense(word: str) -> Sense:
     name = plain(word)
     if word.startswith("tool-") and name not in _HYPHENATED:  # the AI SDK's tool-NAME
         return Sense.CALL
+    if name in _BOTH:
+        return Sense.CALL
     if name in _ANSWER_WORDS or _ANSWERS.search(name):
         return Sense.ANSWER
-    if name in _BOTH or _CALLS.search(name):
+    if _CALLS.search(name):
         return Sense.CALL
     return Sense.NOTHING
 

@@ -21,7 +21,12 @@ LOOKS_FOR = "`trajectory_id` and `steps` with a `tool_name` each"
 
 def matches(sample: Sample) -> bool:
     """Whether the log's first records are trajectories."""
-    found = any("steps" in record and not _MARKS.isdisjoint(record) for record in sample.objects)
+    found = any(
+        "steps" in record
+        and not _MARKS.isdisjoint(record)
+        and "schema_version" not in record  # that is ATIF's
+        for record in sample.objects
+    )
     return (
         found or "trajectories" in sample.keys or (not sample.records and b'"trajectory_id"' in sample.head)
     )

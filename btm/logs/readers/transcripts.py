@@ -14,6 +14,7 @@ from btm.logs import joining
 from btm.logs.chat import conversations, records_apart
 from btm.logs.conversation import Item
 from btm.logs.finding import conversations_in
+from btm.logs.layout import LISTS
 from btm.logs.parts import is_message
 from btm.logs.records import Log
 from btm.logs.sample import Sample, Shape
@@ -36,21 +37,21 @@ class Transcript(NamedTuple):
 
     def apart(self, sample: Sample) -> Path | None:
         """Where the records lie that are a conversation each, if they are."""
-        if joining.are_snapshots(sample):
-            return None
-        beyond = (
-            sample.shape is Shape.OBJECT and not sample.records
-        )  # what leads to them may be far from the beginning
+        # What leads to them may be far from the beginning; not where the document is itself a conversation.
+        beyond = sample.shape is Shape.OBJECT and not sample.records and sample.keys.isdisjoint(LISTS)
         there = bool(self.path) and (self.path[0] in sample.keys or beyond)
-        return self.path if there else records_apart(sample)
+        if there:
+            return self.path
+        return None if joining.are_snapshots(sample) else records_apart(sample)
 
     def read(self, log: Log) -> Iterator[Item]:
         """Read the log's conversations."""
         if joining.is_lone(log.sample):
             return joining.lone(log, self.NAME)
-        if joining.are_snapshots(log.sample):
+        path = self.apart(log.sample)
+        if not path and joining.are_snapshots(log.sample):
             return joining.snapshots(log, self.NAME)
-        return conversations(log, self.NAME, self.apart(log.sample) or ())
+        return conversations(log, self.NAME, path or ())
 
 
 class AnyTranscript(Transcript):

@@ -1,0 +1,217 @@
+"""Shapes found in files that products' own repositories hold, each of which was once misread; the values are made up."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from log_samples import jsonl, read, write
+
+from btm.logs.conversation import Conversation
+
+
+def calls_in(path: Path) -> list[tuple[str, Any, bool]]:
+    """Name, result and whether it is flagged, of each call of every conversation."""
+    return [
+        (c.call.tool, c.result, bool(c.is_error)) for one in read(path)[0] for c in one.calls if c.answered
+    ]
+
+
+def lines(folder: Path, records: list[dict[str, Any]]) -> Path:
+    return write(folder / "log.jsonl", jsonl(records))
+
+
+def only(path: Path) -> Conversation:
+    (found,) = read(path)[0]
+    return found
+
+
+def atif(steps: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    asked = {"step_id": 1, "source": "user", "message": "Fill the lamp"}
+    return {
+        "schema_version": "ATIF-v1.7",
+        "session_id": "s-1",
+        "agent": {"name": "a"},
+        "steps": [asked, *steps],
+        **more,
+    }
+
+
+def step(number: int, *tools: str, **seen: Any) -> dict[str, Any]:
+    calls = [
+        {"tool_call_id": f"c{number}_{n}", "function_name": t, "arguments": {}} for n, t in enumerate(tools)
+    ]
+    return {
+        "step_id": number,
+        "source": "agent",
+        "message": "On it",
+        "tool_calls": calls,
+        "observation": seen,
+    }
+
+
+def test_what_a_step_saw_answers_its_calls_in_order_where_it_names_none(tmp_path: Path) -> None:
+    steps = [
+        step(2, "pour", results=[{"content": "oil"}]),
+        step(3, "light", "look", results=[{"content": "lit"}, {"content": "bright"}]),
+    ]
+    path = write(tmp_path / "t.json", json.dumps(atif(steps)))
+    assert calls_in(path) == [("pour", "oil", False), ("light", "lit", False), ("look", "bright", False)]
+
+
+def test_a_trajectory_of_another_kind_that_has_an_id_is_no_failure_trajectory(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "t.json",
+        json.dumps(atif([step(2, "pour", results=[{"content": "oil"}])], trajectory_id="t-1")),
+    )
+    assert (only(path).format, calls_in(path)) == ("openai_chat", [("pour", "oil", False)])
+
+
+def test_a_large_document_is_known_by_what_is_far_from_its_beginning(tmp_path: Path) -> None:
+    steps = [step(2, "pour", results=[{"content": "oil"}])]
+    path = write(tmp_path / "t.json", json.dumps({"notes": ["x" * 40] * 5_000, **atif(steps)}, indent=1))
+    assert calls_in(path) == [("pour", "oil", False)]
+
+
+def test_an_archive_of_one_long_sample_is_read(tmp_path: Path) -> None:
+    said = [{"role": "user", "content": "x" * 90_000}, {"role": "assistant", "content": "", "tool_calls": [
+        {"id": "c1", "function": "pour", "arguments": {}, "type": "function"}]}]  # fmt: skip
+    answer = {"role": "tool", "tool_call_id": "c1", "function": "pour", "content": "oil"}
+    path = tmp_path / "one.eval"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("header.json", '{"version": 3}')
+        archive.writestr(
+            "samples/1_epoch_1.json",
+            json.dumps({"id": 1, "epoch": 1, "input": "x", "messages": [*said, answer]}),
+        )
+    assert (only(path).format, calls_in(path)) == ("inspect_ai", [("pour", "oil", False)])
+
+
+def test_samples_are_read_where_they_lie_though_model_calls_stand_beside_them(tmp_path: Path) -> None:
+    asked = [{"role": "user", "content": "Which oil?"}]
+    said = {"role": "assistant", "content": "Lamp oil"}
+    event = {
+        "event": "model",
+        "input": [{"role": "system", "content": "Be brief"}, *asked],
+        "output": {"choices": [{"message": said}]},
+    }
+    sample = {"epoch": 1, "messages": [*asked, said], "events": [event]}
+    path = write(
+        tmp_path / "log.json", json.dumps({"eval": {}, "samples": [{"id": n, **sample} for n in range(3)]})
+    )
+    assert len(read(path)[0]) == 3
+
+
+def test_a_tools_message_that_holds_its_call_is_both(tmp_path: Path) -> None:
+    def line(**message: Any) -> dict[str, Any]:
+        return {"sessionId": "s", "type": message["role"], "message": message}
+
+    told = line(role="tool", tool_name="pour", tool_input='{"what": "oil"}', tool_output="poured")
+    path = lines(
+        tmp_path,
+        [line(role="user", content="Fill it"), line(role="assistant", content="Yes"), told, told],
+    )
+    assert calls_in(path) == [("pour", "poured", False)] * 2
+    assert [dict(c.call.arguments) for c in only(path).calls] == [{"what": "oil"}] * 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Write it so:\n```tsx\n<head><title>Lamp</title></head>\n```",
+        "The page is\n<head><title>Lamp</title></head>",
+        "Run this yourself:\n```bash\nmake lamp\n```\nand tell me.",
+    ],
+)
+def test_markup_and_commands_that_a_text_is_about_are_no_calls(tmp_path: Path, text: str) -> None:
+    said = [
+        {"role": "user", "content": "How?"},
+        {"role": "assistant", "content": text},
+        {"role": "user", "content": "Thanks"},
+    ]
+    assert only(lines(tmp_path, [{"messages": said}])).batches == ()
+
+
+def test_a_call_as_json_text_in_a_part_is_a_call(tmp_path: Path) -> None:
+    said = [
+        {"role": "user", "content": [{"type": "text", "value": "Fill it"}]},
+        {
+            "role": "assistant",
+            "content": [{"type": "tool_call", "value": '{"name": "pour", "arguments": {"what": "oil"}}'}],
+        },
+        {"role": "tool", "content": [{"type": "text", "value": "poured"}]},
+    ]
+    assert calls_in(lines(tmp_path, [{"messages": said}])) == [("pour", "poured", False)]
+
+
+def test_a_state_that_tells_its_items_several_times_is_one_conversation(tmp_path: Path) -> None:
+    call = {"type": "function_call", "call_id": "c1", "name": "pour", "arguments": '{"what": "oil"}'}
+    answer = {"type": "function_call_output", "call_id": "c1", "output": "poured"}
+    items = [{"type": "tool_call_item", "tool_name": "pour", "description": "", "raw_item": call},
+             {"type": "tool_call_output_item", "output": "poured", "raw_item": answer}]  # fmt: skip
+    state = {"$schemaVersion": "1", "generated_items": items, "last_model_response": {"output": [call]},
+             "model_responses": [{"output": [call]}], "original_input": "Fill it"}  # fmt: skip
+    path = write(tmp_path / "state.json", json.dumps(state))
+    assert calls_in(path) == [("pour", "poured", False)]
+    assert len(read(path)[0]) == 1
+
+
+def test_the_chunks_of_a_ui_message_stream_are_one_call(tmp_path: Path) -> None:
+    chunks = [
+        {"type": "start", "messageId": "m"},
+        {"type": "tool-input-start", "toolCallId": "c1", "toolName": "pour"},
+        {"type": "tool-input-delta", "toolCallId": "c1", "inputTextDelta": "{"},
+        {"type": "tool-input-available", "toolCallId": "c1", "toolName": "pour", "input": {"what": "oil"}},
+        {"type": "tool-output-available", "toolCallId": "c1", "output": "poured"},
+        {"type": "tool-input-available", "toolCallId": "c2", "toolName": "light", "input": {}},
+        {"type": "tool-output-error", "toolCallId": "c2", "errorText": "no wick"},
+        {
+            "type": "tool-input-error",
+            "toolCallId": "c3",
+            "toolName": "look",
+            "input": {},
+            "errorText": "bad input",
+        },
+    ]
+    path = lines(tmp_path, chunks)
+    assert calls_in(path) == [
+        ("pour", "poured", False),
+        ("light", "no wick", True),
+        ("look", "bad input", True),
+    ]
+
+
+def observation(own: str, name: str, **more: Any) -> dict[str, Any]:
+    return {"id": own, "traceId": "t1", "name": name, "type": "SPAN", "level": "DEFAULT", "projectId": "p",
+            "startTime": f"2031-01-01T00:00:0{own}Z", "parentObservationId": "0", **more}  # fmt: skip
+
+
+def test_a_platforms_rows_made_of_spans_say_their_kind_in_the_attributes(tmp_path: Path) -> None:
+    said = {"attributes": json.dumps({"gen_ai.tool.name": "pour", "openinference.span.kind": "TOOL"})}
+    asked = [{"role": "user", "content": "Fill it"}]
+    calls = {
+        "role": "assistant",
+        "content": "",
+        "tool_calls": [{"id": "c1", "function": {"name": "pour", "arguments": "{}"}}],
+    }
+    rows = [
+        observation("1", "chat", input=json.dumps(asked), output=json.dumps(calls), metadata="{}"),
+        observation("2", "tool.pour", input='{"what": "oil"}', output="poured", metadata=json.dumps(said)),
+    ]
+    path = write(tmp_path / "trace.json", json.dumps({"trace": {"id": "t1"}, "observations": rows}))
+    assert calls_in(path) == [("pour", "poured", False)]
+
+
+def test_a_record_that_gives_back_its_tools_message_is_the_tools_call(tmp_path: Path) -> None:
+    message = {"type": "tool", "name": "pour", "tool_call_id": "c1", "content": "poured", "status": "success"}
+    inside = {"messages": [message]}
+    rows = [
+        observation("1", "pour", input="{'what': 'oil'}", output=json.dumps(message)),
+        observation("2", "tools", input="{}", output=json.dumps(inside)),
+        observation("3", "agent", input=json.dumps(inside), output=json.dumps(message)),
+    ]
+    path = write(tmp_path / "trace.json", json.dumps({"trace": {"id": "t1"}, "observations": rows}))
+    assert calls_in(path) == [("pour", "poured", False)]
