@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from btm.logs.layout import AROUND, LISTS
-from btm.logs.parts import is_message, who_says
+from btm.logs.parts import is_message, unwrapped, who_says
 from btm.logs.values import parsed_json, time_of
 from btm.logs.words import plain
 
@@ -190,7 +190,20 @@ def _exchange(value: Mapping[str, Any]) -> list[Any] | None:
     if not asked or who_says(asked[-1]) == "assistant":
         return None  # a request ends with somebody else's words
     answered = next((found for name in _RESPONSES if (found := _side(named.get(name), name))), [])
-    return _together(asked, answered) if answered else None
+    # What a whole conversation ends with may stand beside it once more (inspect_ai's output).
+    told = {name for message in asked for name in _names_of(message)} if answered else set()
+    fresh = [message for message in answered if told.isdisjoint(_names_of(message))]
+    return _together(asked, fresh) if fresh else None
+
+
+def _names_of(message: Any) -> Iterator[str]:
+    """Give a message's own id, and those of its calls."""
+    if isinstance(message, dict):
+        message = unwrapped(message)[0]
+        calls = message.get("tool_calls")
+        for named in (message, *(calls if isinstance(calls, list) else ())):
+            if isinstance(named, dict) and isinstance(own := named.get("id"), str) and own:
+                yield own
 
 
 def both_sides(asked: Any, answered: Any) -> list[Any]:

@@ -215,3 +215,13 @@ def test_a_record_that_gives_back_its_tools_message_is_the_tools_call(tmp_path: 
     ]
     path = write(tmp_path / "trace.json", json.dumps({"trace": {"id": "t1"}, "observations": rows}))
     assert calls_in(path) == [("pour", "poured", False)]
+
+
+def test_an_output_that_repeats_the_last_message_is_not_told_twice(tmp_path: Path) -> None:
+    call = {"id": "c1", "type": "function", "function": "pour", "arguments": {"what": "oil"}}
+    said = {"role": "assistant", "content": "", "id": "m1", "tool_calls": [call]}
+    answer = {"role": "tool", "tool_call_id": "c1", "content": "poured"}
+    sample = {"id": 1, "epoch": 1, "messages": [{"role": "user", "content": "Fill it"}, said, answer]}
+    sample["output"] = {"choices": [{"message": said | {"id": "m2"}}]}
+    path = write(tmp_path / "log.json", json.dumps({"eval": {}, "samples": [sample]}))
+    assert [c.call.tool for c in only(path).calls] == ["pour"]
