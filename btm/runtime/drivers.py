@@ -163,8 +163,8 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
         if not waiting:
             return
         found = waiting.pop()
-        # The class of a group whose own attributes are of its making still has the true ones.
-        if isinstance(found, BaseExceptionGroup):
+        # Its type, and the class of a group, are true where its own attributes are of its making.
+        if issubclass(type(found), BaseExceptionGroup):
             waiting += BaseExceptionGroup.exceptions.__get__(found)
         else:
             yield found
@@ -172,7 +172,7 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
 
 def _is_signal(error: BaseException) -> bool:
     # The cancelled future of a thread pool is an Exception, unlike that of an event loop.
-    if not isinstance(error, Exception) or isinstance(error, CancelledError):
+    if not issubclass(type(error), Exception) or issubclass(type(error), CancelledError):
         return True
     # A person's answer that is wrong says nothing about the tool.
     if _is_wrong_resume(error):
@@ -180,7 +180,7 @@ def _is_signal(error: BaseException) -> bool:
     return any(f"{c.__module__}.{c.__qualname__}" in _CONTROL_FLOW for c in type(error).__mro__)
 
 
-def _is_wrong_resume(error: Exception) -> bool:
+def _is_wrong_resume(error: BaseException) -> bool:
     try:
         return getattr(error, "_langgraph_invalid_resume", False) is True
     except Exception:  # noqa: BLE001 - a tool's own exception may raise anything from __getattr__

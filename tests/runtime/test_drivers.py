@@ -228,6 +228,29 @@ def test_an_error_that_cannot_be_asked_anything_still_reaches_the_agent() -> Non
     assert not is_control_flow(error)
 
 
+class _LyingError(Exception):
+    @property
+    def __class__(self) -> Any:
+        raise RuntimeError("the class")
+
+
+class _MuteError(Exception):
+    def __getattribute__(self, name: str) -> Any:
+        raise RuntimeError(name)
+
+
+@pytest.mark.parametrize("kind", [_LyingError, _MuteError])
+def test_an_error_that_hides_its_class_still_reaches_the_agent(kind: type[Exception]) -> None:
+    error = kind("x")
+
+    def tool(name: str, arguments: Mapping[str, Any]) -> Any:
+        raise error
+
+    for mode in ("observe", "advise", "act"):
+        same = ToolMemory.open(mode=mode).call(CALL, tool).error is error
+        assert same  # who is told why asks the error
+
+
 def test_unwrapping_gives_the_result_the_tools_own_error_or_the_refusal() -> None:
     error = ValueError("mine")
     assert Handled(CALL, SUCCESS, "answer").unwrap() == "answer"
