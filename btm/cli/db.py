@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from btm.cli.database import open_existing
-from btm.cli.options import JSON, database_option
+from btm.cli.options import JSON, age_s, database_option
 from btm.cli.output import FOUND, check_writable, console, counted, emit_json, fail, shown, table
 from btm.store import upkeep
 from btm.store.dump import lines, read_into
@@ -22,7 +22,6 @@ from btm.store.forgetting import Removed
 from btm.store.sql import SqlStore
 from btm.support.open_files import open_to_read
 
-_UNITS = {"h": 3_600.0, "d": 86_400.0, "w": 7 * 86_400.0}
 DATABASE = database_option("The database")
 
 
@@ -189,20 +188,10 @@ def keep(age: str, database: str, as_json: bool) -> None:
 
     What they taught stays; writes that may have happened are kept.
     """
-    seconds = None if age == "forever" else _seconds(age)
+    seconds = None if age == "forever" else age_s(age)
     with closing(_opened(database)) as store:
         removed = upkeep.keep(store, seconds, time.time())
     _print_counts(removed, "rows removed from", database, as_json=as_json)
-
-
-def _seconds(age: str) -> float:
-    try:
-        seconds = float(age[:-1]) * _UNITS[age[-1:]]
-    except (KeyError, ValueError):
-        seconds = 0.0
-    if not 0.0 < seconds < float("inf"):
-        fail(f"{age!r} is no age; give one such as 12h, 30d or 8w, or 'forever'")
-    return seconds
 
 
 @db_group.command("migrate", short_help="Bring an older database to the present schema.")

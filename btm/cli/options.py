@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from btm.cli.output import fail
 from btm.errors import nearest
 from btm.model import Action, ErrorKind
 
@@ -31,6 +32,21 @@ class Number(click.FloatRange):
         if math.isnan(number):
             self.fail(f"{value!r} is no number.", param, ctx)
         return number
+
+
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 7 * 86_400.0}
+
+
+def age_s(text: str) -> float:
+    """Return an age such as 30s, 10m, 12h, 30d or 8w in seconds, or end with what is wrong with it."""
+    number, unit = text[:-1], text[-1:]
+    try:
+        seconds = float(number) * _UNITS[unit]
+    except (KeyError, ValueError):
+        seconds = 0.0
+    if not 0.0 < seconds < math.inf:
+        fail(f"{text!r} is no age; give one such as 30s, 10m, 12h, 30d or 8w")
+    return seconds
 
 
 class _Name(_ParamType):

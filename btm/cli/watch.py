@@ -10,19 +10,19 @@ from typing import Any
 import click
 
 from btm.cli.database import open_existing
-from btm.cli.options import database_option
-from btm.cli.output import console, fail, inert
+from btm.cli.options import age_s, database_option
+from btm.cli.output import console, inert
 from btm.support.signatures import signature
 
 _EVERY_S = 2.0
-_UNITS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
+NOW = "now"
 _STYLES = {"open": "red", "resolved": "green", "escalated": "yellow", "abandoned": "dim"}
 
 
 @click.command(short_help="Show incidents as they happen, and what never failed so before.")
 @database_option("The database to watch")
 @click.option(
-    "--since", default="0s", show_default=True, metavar="AGE", help="Begin with what is younger: 10m, 1h, 2d."
+    "--since", default=NOW, show_default=True, metavar="AGE", help="Begin with what is younger: 10m, 1h, 2d."
 )
 @click.option("--once", is_flag=True, help="Show what there is, and end.")
 @click.option("--novel", is_flag=True, help="Show only failures of a signature never seen before.")
@@ -33,7 +33,7 @@ def watch(database: str, since: str, once: bool, novel: bool, as_json: bool) -> 
     NEW marks a failure of a signature (tool, kind, and the text without its numbers and names) that the database
     did not hold before.
     """
-    looking = Incidents(database, time.time() - _age(since))
+    looking = Incidents(database, time.time() - (0.0 if since == NOW else age_s(since)))
     while True:
         for row in looking.look():
             if novel and not row["new"]:
@@ -42,13 +42,6 @@ def watch(database: str, since: str, once: bool, novel: bool, as_json: bool) -> 
         if once:
             return
         time.sleep(_EVERY_S)
-
-
-def _age(text: str) -> float:
-    try:
-        return float(text[:-1]) * _UNITS[text[-1:]]
-    except (KeyError, ValueError):
-        fail(f"{text!r} is no age; give one such as 30s, 10m, 1h or 2d")
 
 
 class Incidents:

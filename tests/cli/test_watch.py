@@ -52,4 +52,7 @@ def test_the_command_prints_lines_and_json_lines(tmp_path: Path) -> None:
     assert "NEW" in told
     assert "odd thing 17 broke" in told
     assert json.loads(rows[0])["template"] == "odd thing <N> broke"
-    assert CliRunner().invoke(cli, ["watch", "--db", str(path), "--since", "soon", "--once"]).exit_code == 2
+    for wrong in ("soon", "nan", "", "-5m", "infd", "0s"):
+        done = CliRunner().invoke(cli, ["watch", "--db", str(path), f"--since={wrong}", "--once"])
+        assert done.exit_code == 2
+        assert "is no age" in done.output
