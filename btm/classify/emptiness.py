@@ -23,7 +23,7 @@ _COLLECTIONS = names(
     "places articles events"
 )
 _META = names(
-    "head _shards max_score pageinfo page_info "
+    "message_type message_version head _shards max_score pageinfo page_info "
     "total total_count count page per_page page_size limit offset query q took elapsed status "
     "success ok code message msg namespace usage next_page_token next_cursor has_more filters"
     " errors error warnings warning request_id user_id customer_id took_ms timed_out cursor "
@@ -147,7 +147,7 @@ def _of_mapping(body: Mapping[str, Any], tool: _Tool, *, nested: bool = False) -
         return _found("an empty object came back", 0.85)
     if body.get("status") == "ZERO_RESULTS":
         return _found("the status is ZERO_RESULTS", 0.97)
-    if not nested and _is_bare_list(body):
+    if not nested and _is_bare_list(body, tool):
         return _found("the list that the answer is about is empty", 0.85)
     empty = False
     for key, value in body.items():
@@ -162,15 +162,13 @@ _LISTS = names("results items matches records rows documents docs entries featur
 _OWN = names("id name title number key slug")
 
 
-def _is_bare_list(body: Mapping[str, Any]) -> bool:
-    """Whether a body is nothing but one empty list and words about it: no other list, no object, no identity."""
+def _is_bare_list(body: Mapping[str, Any], tool: _Tool) -> bool:
+    """Whether a body holds one empty list and words about it: no other rows, no identity, no object but a search's own."""
     empty = [name for name in body if isinstance(name, str) and snake(name) in _LISTS and body[name] == []]
-    held = (value for name, value in body.items() if name not in _ECHOES)
-    return (
-        len(empty) == 1
-        and _OWN.isdisjoint(body)
-        and not any(isinstance(v, list | Mapping) and v for v in held)
-    )
+    held = [value for name, value in body.items() if name not in _ECHOES]
+    objects = not tool.searches and any(isinstance(value, Mapping) and value for value in held)
+    rows = any(isinstance(value, list) and value and isinstance(value[0], str | Mapping) for value in held)
+    return len(empty) == 1 and _OWN.isdisjoint(body) and not objects and not rows
 
 
 def _field(name: str, value: Any, tool: _Tool, nested: bool) -> _Field:
@@ -196,7 +194,7 @@ def _field(name: str, value: Any, tool: _Tool, nested: bool) -> _Field:
 
 
 _INNER = ("hits", "bindings", "edges", "nodes", "docs", "items")
-_HOLDERS = names("results response feed channel items")
+_HOLDERS = names("message results response feed channel items")
 
 
 def _holds_answer(name: str, tool: _Tool) -> bool:

@@ -184,7 +184,7 @@ def _explicit_list(value: Any, call: ToolCall, now: float | None) -> tuple[Any, 
         return value, bodies.of_failed_value(dict(value[0]), call, now)
     if len(value) == 1 and isinstance(value[0], Mapping):
         only = value[0]
-        if "error" in only and len(only) <= 3:
+        if len(only) <= 5 and any(str(name).lower() == "error" for name in only):
             return value, bodies.of_mapping(only, call, now)
     return value, None
 

@@ -18,6 +18,9 @@ _NODES, _DEPTH = 60, 4
 """Mappings that are looked into, and how deep: what marks an answer stands near its top."""
 
 _LIST_HEAD = 8
+_ECHOES = frozenset({"input", "inputs", "request", "arguments", "args", "params", "parameters", "query"})
+"""Fields that repeat what was asked: what is odd in them is not the answer's."""
+
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
@@ -88,7 +91,9 @@ def _in_structure(value: Any, call: ToolCall, now: float | None) -> Finding | No
 def _holders(node: Mapping[Any, Any]) -> list[Any]:
     """Return what a mapping holds that may hold something in turn."""
     members: list[Any] = []
-    for value in node.values() if len(node) <= FIELDS else islice(node.values(), FIELDS):
+    for name, value in islice(node.items(), FIELDS):
+        if name in _ECHOES:
+            continue
         kind = type(value)
         if kind is dict:
             members.append(value)

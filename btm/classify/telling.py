@@ -228,7 +228,9 @@ def _is_answer(body: Mapping[str, Any], name: str) -> bool:
     known = sum(
         1 for k in others if isinstance(k, str) and (keys.is_trimming(k) or k in errors or keys.is_answer(k))
     )
-    return known > 0 and known * 2 >= len(others) and not body.get("data")
+    data = body.get("data")
+    told = isinstance(data, Mapping) and not fields_of(data).payload  # what went wrong
+    return known > 0 and known * 2 >= len(others) and (not data or told)
 
 
 def _error_value(body: Mapping[str, Any], named: Fields, call: ToolCall) -> Any:

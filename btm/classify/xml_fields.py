@@ -8,6 +8,7 @@ from xml.parsers import expat
 
 LONGEST = 16_000
 _DEEPEST = 12
+_TELLING = re.compile(r"<(?:\w{1,20}:)?(?:errorcode|errormessage|faultstring)\b", re.IGNORECASE)
 _ANSWER = re.compile(
     r"\s*(?:<\?xml[^>]{0,100}\?>\s*)?<(?:[\w-]{1,30}:)?(?=[A-Za-z])[\w.-]{0,60}?"
     r"(?:respon[sc]e|result|reply|envelope|error|fault|exception)[\w.-]{0,20}[\s/>]",
@@ -26,7 +27,7 @@ def fields_of_answer(text: str) -> dict[str, Any] | None:
     """
     if (
         len(text) > LONGEST
-        or _ANSWER.match(text) is None
+        or (_ANSWER.match(text) is None and _TELLING.search(text[:2_000]) is None)
         or "<!" in text.replace("<![CDATA[", "").replace("<!--", "")
     ):
         return None

@@ -31,6 +31,11 @@ def kind(result: Any, call: ToolCall = WRITE) -> str:
         (SOAP.format("<soap:Fault><faultstring>Access denied</faultstring></soap:Fault>"), "auth_error"),
         (SOAP.format("<PayResponse><Status>OK</Status><Error></Error></PayResponse>"), "ok"),
         ("<Answer>&lt;Response&gt;</Answer>", "ok"),
+        (
+            "<txn><errorCode>5000</errorCode><errorMessage>The number is invalid.</errorMessage></txn>",
+            "invalid_arguments",
+        ),
+        ("failed\nInvalid month", "invalid_arguments"),
         ("status=rejected\nid=7\nmessage=The card has expired", "precondition_failed"),
         ("status=approved\nid=7\nmessage=Thank you", "ok"),
     ],
@@ -71,12 +76,26 @@ def test_a_document_or_a_record_in_xml_is_what_was_asked_for(document: str) -> N
             },
             "not_found",
         ),
+        (
+            {"status": "failed", "message-type": "validation", "message": [{"message": "500 is not valid"}]},
+            "invalid_arguments",
+        ),
+        (
+            [{"Error": "8", "Description": "Daily limit exceeded", "Cause": "the limit of the key"}],
+            "quota_exhausted",
+        ),
+        ({"data": {"message": "No such address"}, "status": 404, "headers": {}, "config": {}}, "not_found"),
+        ({"summary": {"query": "x", "numResults": 0}, "results": []}, "empty_result"),
+        (
+            {"status": "ok", "message-type": "list", "message": {"total-results": 0, "items": []}},
+            "empty_result",
+        ),
         ({"responseHeader": {"status": 0}, "response": {"numFound": 0, "docs": []}}, "empty_result"),
         ({"code": 0, "data": {"id": 1, "remark": "the page timed out, says the client"}}, "ok"),
         ({"status": 200, "body": {"message": "Not Found Records, a shop, opens"}}, "ok"),
     ],
 )
-def test_a_part_that_speaks_of_the_whole_decides(body: dict[str, Any], expected: str) -> None:
+def test_a_part_that_speaks_of_the_whole_decides(body: Any, expected: str) -> None:
     assert kind(body, READ) == expected
 
 
@@ -89,6 +108,7 @@ def test_a_part_that_speaks_of_the_whole_decides(body: dict[str, Any], expected:
           "annotation_level": "warning", "message": "Missing word", "raw_details": None}],
         {"id": "f1", "description": "low on storage", "failure": True, "source": "k8s", "priority": "LOW", "node": "n",
          "cluster": "c", "service": "s", "subject": "p", "labels": {}},
+        {"input": {"date": "2022-02-17"}, "output": 605.7},
         {"id": 1, "label": "node", "updated": "2018-01-02T03:04:05"},
         {"enabled": True, "id": 1, "last_update_at": "2020-01-01T00:00:00Z", "url": "u"},
         {"id": "a1", "city": "X", "verifications": {"zip4": {"success": True, "errors": [{"message": "Unit missing"}]}}},
