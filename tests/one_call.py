@@ -1,6 +1,7 @@
 """What one failing call in advise mode crosses: modules, hops between them, and the kinds of values it meets.
 
-Run it to see (it gates nothing): ``python tests/one_call.py``, with ``--by-module`` for who calls whom how often.
+Run it to see (it gates nothing): ``python tests/one_call.py``, with ``--by-room`` for how many of each there are, and
+``--by-module`` for who calls whom how often.
 """
 
 from __future__ import annotations
@@ -91,9 +92,20 @@ def failing_call() -> Crossed:
     return found
 
 
+def _room(module: str) -> str:
+    return module.split(".")[1]
+
+
 def main() -> None:
     found = failing_call()
     print(found)
+    if "--by-room" in sys.argv:
+        modules = Counter(map(_room, found.modules))
+        hops: Counter[str] = Counter()
+        for (_, callee), times in found.hops.items():
+            hops[_room(callee)] += times
+        for room, times in hops.most_common():
+            print(f"{room:10} modules {modules[room]:3}, hops into them {times:3}")
     if "--by-module" in sys.argv:
         for (caller, callee), times in found.hops.most_common():
             print(f"{times:4} {caller} -> {callee}")

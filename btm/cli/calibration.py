@@ -76,8 +76,12 @@ def backtest(policies: str, **options: Any) -> None:
     do first; the next attempt says what the agent did, and whether that worked. This is no experiment: agents had
     reasons of their own. Exit code 1 as for btm calibration.
     """
-    from btm.cli.backtest_text import backtest_document, show_backtest  # noqa: PLC0415 - only this command needs it
-    from btm.cli.calibration_text import calibration_document, show_calibration  # noqa: PLC0415
+    from btm.cli.calibration_text import (  # noqa: PLC0415 - only this command needs it  # noqa: PLC0415
+        backtest_document,
+        calibration_document,
+        show_backtest,
+        show_calibration,
+    )
     from btm.planning.policy import Policies  # noqa: PLC0415
 
     asked = _CalibrationRequest(**options)

@@ -10,8 +10,8 @@ from operator import itemgetter
 from pathlib import Path
 
 from btm.errors import StoreError
+from btm.learning.changepoint import FEWEST, Trend, trends
 from btm.learning.posterior import BetaPosterior, intervals, pooled
-from btm.learning.trend import FEWEST, Trend, trends
 from btm.model import EvidenceKey
 from btm.runtime.evidence import Credit
 from btm.store import schema

@@ -14,8 +14,8 @@ from btm.cli.health import show_health
 from btm.cli.options import JSON, Number, action_option, database_option, kind_option
 from btm.cli.output import console, emit_json, fail, shown, write_file
 from btm.errors import nearest
+from btm.learning.changepoint import Direction, Trend
 from btm.learning.posterior import BetaPosterior
-from btm.learning.trend import Direction, Trend
 from btm.model import ErrorKind, EvidenceKey
 
 Row = tuple[EvidenceKey, BetaPosterior]

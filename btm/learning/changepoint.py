@@ -5,17 +5,23 @@ latest attempts are split at every place where its chance may have changed, and 
 the marginal likelihoods B(1 + k, 1 + f) of the counts on either side, and a chance of 1/100 an attempt that it changes. This
 is the posterior of the latest run's beginning of Adams & MacKay, "Bayesian online changepoint detection" (2007), over a
 window and for counts that fade. Nothing here reads a clock or keeps anything.
+
+A trend is what people are told: the later half of a key's attempts against the earlier half. Sums of evidence cannot tell,
+since they hold no order; the attempts that a memory lived through can. What was fitted from logs is only there as sums.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import betaln
 
 from btm.learning.evidence import Counts
+from btm.model import EvidenceKey
 
 HAZARD = 0.01
 """Chance, from one attempt to the next, that a recovery's chance changes. As in circuit breakers."""
@@ -70,3 +76,59 @@ def since_change(latest: Sequence[WeighedAttempt], total: Counts, known: Callabl
 def _foretold(known: Counts, after: Counts) -> float:
     """Return the log likelihood of counts, each foretold from ``known`` and from those before it."""
     return float(betaln(known.successes + after.successes, known.failures + after.failures) - betaln(*known))
+
+
+FEWEST = 8
+"""Attempts below which no trend is told."""
+
+CLEAR = 0.95
+"""How sure it has to be that a chance has moved before it is said."""
+
+
+class Direction(StrEnum):
+    """What the attempts say about a chance."""
+
+    BETTER = "better"
+    WORSE = "worse"
+    STEADY = "steady"
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """The earlier and the later half of a recovery's attempts, and how likely its chance is the higher one now.
+
+    ``better`` is P(later chance > earlier chance) under Beta(1, 1) for each.
+    """
+
+    earlier: Counts
+    later: Counts
+    better: float
+
+    @property
+    def direction(self) -> Direction:
+        """Which way it went, if that is clear."""
+        if self.better >= CLEAR:
+            return Direction.BETTER
+        return Direction.WORSE if self.better <= 1.0 - CLEAR else Direction.STEADY
+
+
+def trends(halves: Iterable[tuple[EvidenceKey, Counts, Counts]]) -> Mapping[EvidenceKey, Trend]:
+    """Return the trend of every key with ``FEWEST`` attempts at least, from its earlier and its later half."""
+    return {
+        key: Trend(earlier, later, chance_higher(later, earlier))
+        for key, earlier, later in halves
+        if earlier.total + later.total >= FEWEST
+    }
+
+
+def chance_higher(a: Counts, b: Counts) -> float:
+    """Return P(p > q) for p from Beta(1, 1) updated by whole counts ``a``, and q likewise by ``b``.
+
+    The closed form for whole parameters: the sum over i < alpha_a of
+    B(alpha_b + i, beta_a + beta_b) / ((beta_a + i) B(1 + i, beta_a) B(alpha_b, beta_b)).
+    """
+    alpha_a, beta_a = 1.0 + a.successes, 1.0 + a.failures
+    alpha_b, beta_b = 1.0 + b.successes, 1.0 + b.failures
+    i = np.arange(round(alpha_a))
+    terms = betaln(alpha_b + i, beta_a + beta_b) - np.log(beta_a + i) - betaln(1.0 + i, beta_a)
+    return float(np.exp(terms - betaln(alpha_b, beta_b)).sum())

@@ -25,8 +25,7 @@ from btm.runtime.drivers import Reply
 from btm.runtime.evidence import BeliefFunction, Credit
 from btm.runtime.intents import Intents
 from btm.runtime.naming import Namer
-from btm.runtime.outcomes import error_rules, outcome_of
-from btm.runtime.result_schemas import ResultSchemas
+from btm.runtime.outcomes import ResultSchemas, error_rules, outcome_of
 from btm.runtime.uncertain_writes import UncertainWrites
 from btm.store import CallEvent, Event, RecentCall, ShapeRow, Snapshot, WriteLog
 from btm.support.call_ids import NO_TURN, Turn

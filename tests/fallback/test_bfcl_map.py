@@ -20,7 +20,7 @@ from served import share_served
 from btm.fallback import FallbackMap
 from btm.maps.check import check_map
 from btm.maps.finding import Severity
-from btm.maps.tool_json import from_json
+from btm.maps.tools import from_json
 from btm.model import Effect, ToolCall
 
 bfcl_eval = pytest.importorskip("bfcl_eval", reason="bfcl-eval is not installed")

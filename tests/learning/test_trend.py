@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from btm.learning.changepoint import FEWEST, Direction, chance_higher, trends
 from btm.learning.posterior import Counts
-from btm.learning.trend import FEWEST, Direction, chance_higher, trends
 from btm.model import Action, ErrorKind, EvidenceKey
 
 KEY = EvidenceKey("t", ErrorKind.TIMEOUT, Action.RETRY, "", 1)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from btm import ToolMemory
 from btm.model import Effect, ErrorKind, Outcome, ToolCall
-from btm.runtime.result_schemas import LEARNED_FROM, ResultSchemas
+from btm.runtime.outcomes import LEARNED_FROM, ResultSchemas
 from btm.store.sql import SqlStore
 
 GOOD = {"order_id": "O1", "status": "pending", "items": [{"id": 1}]}

@@ -13,8 +13,8 @@ from btm.adapters.langchain.exception_origin import PassedOn, RefusedByPerson, t
 from btm.adapters.langchain.injection import require_sync
 from btm.adapters.langchain.results import Address, is_refused_by_person
 from btm.adapters.langchain.run_context import conversation_of, task_of
-from btm.adapters.langchain.sync_in_thread import detached
 from btm.adapters.langchain.tool_call import KitCall
+from btm.adapters.langchain.tool_copy import detached
 from btm.adapters.langchain.transcript import messages_of, outline, turn_of
 from btm.adapters.outline import asked_since_request
 from btm.model import ToolCall

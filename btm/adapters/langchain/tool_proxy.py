@@ -17,8 +17,7 @@ from langchain_core.tools import BaseTool, ToolException
 from pydantic import ValidationError
 
 from btm.adapters.langchain.injection import injected_names, needed_names, require_sync
-from btm.adapters.langchain.sync_in_thread import described, has_own_await, run_aside
-from btm.adapters.langchain.tool_copy import describe, facade
+from btm.adapters.langchain.tool_copy import describe, described, facade, has_own_await, run_aside
 from btm.adapters.langchain.tool_proxy_call import Visit
 from btm.adapters.notes import Notes
 from btm.memory import ToolMemory
