@@ -28,7 +28,6 @@ from btm.classify import (
     xml_fields,
 )
 from btm.classify.ambiguity import is_ambiguous
-from btm.classify.carriers import KEPT
 from btm.classify.expectations import ErrorRule, Expectations
 from btm.classify.finding import NONE, Finding
 from btm.classify.reading import TEXT_LIMIT
@@ -267,7 +266,7 @@ def _outcome(found: Finding, call: ToolCall, value: Any = None) -> Outcome:
     shown = _BOILERPLATE.sub("", detail, 3) if "For " in detail else detail
     return Outcome(
         kind=found.kind,
-        detail=_redacted(_end_cut(shown), _sent(call)),
+        detail=untrusted.redact(readable(_end_cut(shown), _sent(call))),
         status_code=found.status_code,
         retry_after_s=found.retry_after_s,
         silent=found.kind.family is Family.SILENT or found.rule.startswith("shape:"),
@@ -276,11 +275,6 @@ def _outcome(found: Finding, call: ToolCall, value: Any = None) -> Outcome:
         reason=_clean(found.reason),
         rule=found.rule,
     )
-
-
-@lru_cache(maxsize=KEPT)
-def _redacted(text: str, sent: str) -> str:
-    return untrusted.redact(readable(text, sent))
 
 
 def _end_cut(text: str) -> str:

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from btm.learning.changepoint import WeighedAttempt, may_show_change, since_change
 from btm.learning.posterior import BetaPosterior, Counts, Decay, Evidence, Priors, Share, pooled, shares
 from btm.model import Attempt, ErrorKind, EvidenceKey
-from btm.store import SKEW_S, Snapshot
+from btm.store import RECENT_ATTEMPTS, SKEW_S, Snapshot
 from btm.support.forks import no_fork
 
 _log = logging.getLogger("btm")
@@ -26,8 +26,6 @@ MOST_HINTS = 2
 
 Recent = tuple[EvidenceKey, bool, float]
 """An attempt: its key, whether it worked, and when it was made."""
-
-_MAX_RECENT = 1_000
 
 FIRST_FIT = 60
 """Attempts after which strengths of pools are fitted to what was learned; then again each time that they double."""
@@ -84,7 +82,7 @@ class Credit:
             self._add(attempt.key, attempt.success, attempt.at, 1.0)
             self._latest_at = max(self._latest_at, attempt.at)
             self._recent.append((attempt.key, attempt.success, attempt.at))
-            if len(self._recent) > _MAX_RECENT:
+            if len(self._recent) > RECENT_ATTEMPTS:
                 self._settled_at = max(self._settled_at, self._recent.popleft()[2])
             self._let_go(attempt.key, attempt.at)
 

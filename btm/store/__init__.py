@@ -21,6 +21,9 @@ EvidenceRow = tuple[EvidenceKey, float, float]
 SKEW_S = 300.0
 """Seconds that two clocks may be apart before a warning is logged."""
 
+RECENT_ATTEMPTS = 1_000
+"""The latest attempts that a memory keeps one by one, and finds in the store when it opens."""
+
 ShapeRow = tuple[str, str, str, float]
 """A learned result shape: tool, JSON path, JSON type, and in how many answers it stood so."""
 

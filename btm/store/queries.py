@@ -25,7 +25,7 @@ from sqlalchemy.dialects.postgresql import aggregate_order_by
 
 from btm.learning.posterior import Counts
 from btm.model import Attempt, Effect, ErrorKind, EvidenceKey, Incident, Outcome, ToolCall
-from btm.store import EvidenceRow, RecentCall, ShapeRow
+from btm.store import RECENT_ATTEMPTS, EvidenceRow, RecentCall, ShapeRow
 from btm.store import schema as t
 from btm.store.rows import KEY_COLUMNS, attempt, key_columns, key_from, key_of
 
@@ -42,7 +42,6 @@ Halves = tuple[EvidenceKey, Counts, Counts]
 
 _KEYS_AT_ONCE = 100
 _MOST_RECENT = 2_000
-_MOST_ATTEMPTS = 1_000
 
 
 def evidence(connection: Connection) -> list[EvidenceRow]:
@@ -92,7 +91,7 @@ def recent_attempts(connection: Connection) -> tuple[tuple[EvidenceKey, bool, fl
     # As they were written, where rows are numbered so: that needs no sorting.
     order = literal_column("rowid").desc() if connection.dialect.name == "sqlite" else table.at.desc()
     columns = (*(table[name] for name in KEY_COLUMNS), table.success, table.at)
-    rows = connection.execute(select(*columns).order_by(order).limit(_MOST_ATTEMPTS)).all()
+    rows = connection.execute(select(*columns).order_by(order).limit(RECENT_ATTEMPTS)).all()
     return tuple((key_of(row), bool(row.success), float(row.at)) for row in reversed(rows))
 
 
