@@ -9,7 +9,7 @@ import click
 
 from btm.cli.evaluation_files import Outputs, output_options
 from btm.cli.evaluation_request import apply_preset, request_of
-from btm.cli.options import JSON
+from btm.cli.options import JSON, agent_options
 from btm.cli.output import emit_json, fail, progress
 from btm.errors import BTMError, EvaluationError
 
@@ -35,13 +35,7 @@ _SCENARIOS_HELP = (
     help="An MCP server as the domain, with --tasks tasks.yaml: --mcp 'python server.py'.",
 )
 @click.option("--map", "fallback_map", metavar="MAP", help="A fallback map instead of the domain's own.")
-@click.option(
-    "--agent", metavar="MODULE:NAME", help="Your own agent instead of the scripted one: my_pkg:make_agent."
-)
-@click.option(
-    "--base-url", metavar="URL", help="A chat model as the agent: an OpenAI-compatible server, with --model."
-)
-@click.option("--model", metavar="NAME", help="The model's name there.")
+@agent_options
 @click.option(
     "--show",
     metavar="ID,...",
@@ -221,7 +215,9 @@ def evaluate(
             options |= {"domain": f"mcp:{options['tasks'] or 'tasks.yaml'}|{server}", "tasks": None}
         metrics, priced = options.pop("metrics"), options.pop("prices")
         prices = Prices.read(priced) if priced else None
-        options["agent"] = agent_name(options["agent"], options.pop("base_url"), options.pop("model"))
+        options["agent"] = agent_name(
+            options["agent"], *(options.pop(name) for name in ("base_url", "model", "api_key_env", "timeout"))
+        )
         if grid:
             _grid(options, picture, outputs, as_json)
             return

@@ -18,6 +18,7 @@ from btm.lab.net import Net, net_of
 from btm.lab.noise import NOISE, PRESETS
 from btm.lab.noisy import NoiseRow, noise_rows
 from btm.lab.outage import OutageRow, outage_of
+from btm.lab.own_agent import agent_title
 from btm.lab.report import against_best, command_line, comparisons, summary
 from btm.lab.request import HETEROGENEOUS, OUTAGE, UNIFORM, Evaluation
 from btm.lab.scenarios import Scenario
@@ -81,7 +82,7 @@ def show_noise(*, as_json: bool) -> None:
 def show_evaluation(evaluation: Evaluation) -> None:
     """Print an evaluation: results, differences, and what was left out."""
     request = evaluation.request
-    who = "a scripted agent (no model)" if request.agent is None else request.agent
+    who = "a scripted agent (no model)" if request.agent is None else agent_title(request.agent)
     _say(f"{request.domain}, seed {request.faults.seed}: {who}, the same faults for every arm")
     rows = [row for row in summary(evaluation) if row.fault_kind is None]
     for number, (scenario, group) in enumerate(groupby(rows, key=lambda row: row.scenario)):

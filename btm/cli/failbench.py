@@ -8,7 +8,7 @@ import click
 import orjson
 
 from btm.cli.bars import interval_bar
-from btm.cli.options import JSON
+from btm.cli.options import JSON, agent_options
 from btm.cli.output import console, emit_json, fail, paragraph, progress, table, write_file
 from btm.errors import BTMError, EvaluationError
 
@@ -22,13 +22,7 @@ if TYPE_CHECKING:
 @click.option(
     "--arms", default="bare,retry3,btm", show_default=True, metavar="A,B,...", help="As in btm eval."
 )
-@click.option(
-    "--agent", metavar="MODULE:NAME", help="Your own agent instead of the scripted one: my_pkg:make_agent."
-)
-@click.option(
-    "--base-url", metavar="URL", help="A chat model instead: an OpenAI-compatible server, with --model."
-)
-@click.option("--model", metavar="NAME", help="The model's name there.")
+@agent_options
 @click.option("--dimension", "dimensions", multiple=True, metavar="NAME", help="Only these. Repeatable.")
 @click.option("--sample", type=click.IntRange(1), metavar="N", help="Every so many-th case, N a dimension.")
 @click.option("--transcripts", metavar="FILE.jsonl", help="Write each case's score and transcript there.")
@@ -65,7 +59,7 @@ def failbench(as_json: bool, listed: bool, checked: bool, exported: str | None, 
             _check(list(check(which)), as_json=as_json)
             return
         names = _arms(options["arms"])
-        agent = _agent(options["agent"], options["base_url"], options["model"])
+        agent = _agent(*(options[name] for name in ("agent", "base_url", "model", "api_key_env", "timeout")))
         with progress("playing", "cases") as tell:
             makers = {name: maker(name) for name in names}
             scores = list(play(makers, which, agent=agent, progress=tell))
@@ -82,10 +76,10 @@ def _arms(text: str) -> tuple[str, ...]:
     return check_arms(filter(None, (name.strip() for name in text.split(","))))
 
 
-def _agent(name: str | None, base_url: str | None, model: str | None) -> Any:
+def _agent(*asked: Any) -> Any:
     from btm.lab.own_agent import OwnAgent, agent_name  # noqa: PLC0415
 
-    found = agent_name(name, base_url, model)
+    found = agent_name(*asked)
     return OwnAgent(found) if found else None
 
 

@@ -111,3 +111,34 @@ def kind_option(name: str, **attributes: Any) -> _Decorator:
 def action_option(name: str, **attributes: Any) -> _Decorator:
     """Return an option that takes an action."""
     return click.option(name, type=ACTION, metavar="ACTION", **attributes)
+
+
+_AGENT_OPTIONS = (
+    click.option(
+        "--agent",
+        metavar="MODULE:NAME",
+        help="Your own agent instead of the scripted one: my_pkg:make_agent.",
+    ),
+    click.option(
+        "--base-url",
+        metavar="URL",
+        help="A chat model as the agent: an OpenAI-compatible server, with --model.",
+    ),
+    click.option("--model", metavar="NAME", help="The model's name there."),
+    click.option(
+        "--api-key-env", metavar="VAR", help="The environment variable that holds the server's key."
+    ),
+    click.option(
+        "--timeout",
+        type=click.FloatRange(0, min_open=True),
+        metavar="S",
+        help="Seconds for one answer.  [default: 120]",
+    ),
+)
+
+
+def agent_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that :func:`btm.lab.own_agent.agent_name` reads: who plays."""
+    for option in reversed(_AGENT_OPTIONS):
+        command = option(command)
+    return command

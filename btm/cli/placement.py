@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -142,24 +141,10 @@ def _request(options: dict[str, Any]) -> PlacementRequest:
 
 
 def _server(options: dict[str, Any]) -> Server:
-    from btm.lab.chat.request import Server  # noqa: PLC0415
+    from btm.lab.chat.request import server_of  # noqa: PLC0415
 
-    base_url, variable = options["base_url"], options["api_key_env"]
-    if not base_url.startswith(("http://", "https://")):
-        raise EvaluationError(f"{base_url!r} is no URL: expected http://... or https://..., up to /v1")
-    key = "none"
-    if variable is not None:
-        key = os.environ.get(variable, "")
-        if not key:
-            raise EvaluationError(f"the environment variable {variable} is not set")
-    return Server(
-        base_url,
-        options["model"],
-        api_key=key,
-        timeout_s=options["timeout_s"],
-        max_tokens=options["max_tokens"],
-        temperature=options["temperature"],
-    )
+    names = ("base_url", "model", "api_key_env", "timeout_s", "max_tokens", "temperature")
+    return server_of(**{name: options[name] for name in names})
 
 
 def _tell(episodes: list[ChatEpisode], request: PlacementRequest) -> None:

@@ -10,6 +10,7 @@ from btm.lab.html_page import Chance, render_page, versions
 from btm.lab.metrics import ALL, Episode, Paired, Result, results
 from btm.lab.noise import PRESETS
 from btm.lab.noisy import noise_rows
+from btm.lab.own_agent import agent_title
 from btm.lab.power import detectable
 from btm.lab.report import command_line, comparisons, summary
 from btm.lab.request import Evaluation
@@ -76,7 +77,7 @@ def html_report(evaluation: Evaluation) -> str:
         "report_page.html",
         title=f"btm eval: {request.domain}",
         domain=request.domain,
-        agent=request.agent or "A scripted agent (simulated: no model)",
+        agent=agent_title(request.agent),
         first=first,
         blocks=blocks,
         kinds=_kinds(evaluation.episodes),

@@ -122,18 +122,32 @@ class OwnAgent:
         self._told = True
 
 
-def agent_name(agent: str | None, base_url: str | None, model: str | None) -> str | None:
+def agent_name(
+    agent: str | None,
+    base_url: str | None,
+    model: str | None,
+    api_key_env: str | None = None,
+    timeout_s: float | None = None,
+) -> str | None:
     """Return the name of the agent that options ask for: one's own, a chat model, or None for the scripted one.
 
-    Raises EvaluationError where only one of ``base_url`` and ``model`` is given, or an agent of one's own besides.
+    It names the variable of a key, never the key. Raises EvaluationError where only one of ``base_url`` and ``model`` is
+    given, an agent of one's own besides, or what only a server needs without one.
     """
     if not base_url and not model:
+        if api_key_env or timeout_s:
+            raise EvaluationError(
+                "--api-key-env and --timeout are a server's: they go with --base-url and --model"
+            )
         return agent
     if agent:
         raise EvaluationError("--agent and --base-url exclude each other: one agent plays")
     if not base_url or not model:
         raise EvaluationError("--base-url and --model go together: a server, and the model to ask there")
-    return f"{_MODEL}{model}@{base_url}"
+    asked = {"--base-url": base_url, "--model": model}
+    asked |= {"--api-key-env": api_key_env} if api_key_env else {}
+    asked |= {"--timeout": f"{timeout_s:g}"} if timeout_s else {}
+    return _MODEL + orjson.dumps(asked).decode()
 
 
 def is_model(agent: str | None) -> bool:
@@ -141,19 +155,33 @@ def is_model(agent: str | None) -> bool:
     return agent is not None and agent.startswith(_MODEL)
 
 
+def _asked(name: str) -> dict[str, str]:
+    found: dict[str, str] = orjson.loads(name.removeprefix(_MODEL))
+    return found
+
+
 def agent_words(name: str | None) -> list[str]:
     """Return the options that name an agent."""
     if name is None:
         return []
-    model, _, base_url = name.removeprefix(_MODEL).partition("@")
-    return ["--base-url", base_url, "--model", model] if name.startswith(_MODEL) else ["--agent", name]
+    return [word for pair in _asked(name).items() for word in pair] if is_model(name) else ["--agent", name]
+
+
+def agent_title(name: str | None) -> str:
+    """Return what people read of an agent: a model's name and its server, one's own name, or that it is scripted."""
+    if name is None:
+        return "a scripted agent (simulated: no model)"
+    return f"{_asked(name)['--model']} at {_asked(name)['--base-url']}" if is_model(name) else name
 
 
 def _model_agent(name: str, shown: Sequence[Any]) -> Any:
     from btm.lab.chat.model_agent import agent_factory  # noqa: PLC0415 - only a run with a model needs it
+    from btm.lab.chat.request import server_of  # noqa: PLC0415
 
-    model, _, base_url = name.removeprefix(_MODEL).partition("@")
-    return agent_factory(base_url, model, shown)
+    asked = _asked(name)
+    timeout = float(asked.get("--timeout", 120.0))
+    server = server_of(asked["--base-url"], asked["--model"], asked.get("--api-key-env"), timeout)
+    return agent_factory(server, shown)
 
 
 def agent_of(request: Request, environment: Environment) -> OwnAgent | None:

@@ -57,10 +57,10 @@ class ChatAgent:
 
 
 def agent_factory(
-    base_url: str, model: str, shown: Sequence[Demonstration] = ()
+    server: Server, shown: Sequence[Demonstration] = ()
 ) -> Callable[[Sequence[Callable[..., Any]]], ChatAgent]:
     """Return a factory of agents that a chat model drives, after the demonstrations ``shown``."""
-    chat, before = connect(Server(base_url=base_url, model=model)), shown_as(shown)
+    chat, before = connect(server), shown_as(shown)
     return lambda tools: ChatAgent(agent_over(chat, tools, _SYSTEM), before)
 
 

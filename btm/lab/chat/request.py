@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,6 +29,21 @@ class Server:
     timeout_s: float = 120.0
     max_tokens: int = 512
     temperature: float | None = 0.0
+
+
+def server_of(
+    base_url: str, model: str, api_key_env: str | None = None, timeout_s: float = 120.0, **more: Any
+) -> Server:
+    """Return a server; ``api_key_env`` is the variable that holds its key.
+
+    Raises EvaluationError for what is no URL, and where the variable is not set.
+    """
+    if not base_url.startswith(("http://", "https://")):
+        raise EvaluationError(f"{base_url!r} is no URL: expected http://... or https://..., up to /v1")
+    key = os.environ.get(api_key_env, "") if api_key_env is not None else "none"
+    if not key:
+        raise EvaluationError(f"the environment variable {api_key_env} is not set")
+    return Server(base_url, model, key, timeout_s, **more)
 
 
 @dataclass(frozen=True)

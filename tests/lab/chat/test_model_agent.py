@@ -95,3 +95,38 @@ def test_tasks_are_only_shown_to_a_chat_model() -> None:
     run = CliRunner().invoke(cli, ["eval", "--show", "cancel-01"])
     assert run.exit_code == 2
     assert "--base-url" in run.stderr
+
+
+def test_a_server_gets_its_key_and_neither_command_nor_file_holds_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    monkeypatch.syspath_prepend(__file__.rpartition("/chat/")[0])
+    monkeypatch.setenv("THE_KEY", "sk-secret-1234")
+    kept, page = tmp_path / "run.jsonl", tmp_path / "page.html"
+    with FakeServer(brain).running() as server:
+        words = ["--base-url", server.url, "--model", "m", "--api-key-env", "THE_KEY", "--timeout", "30"]
+        more = ["--scenario", "clean", "--arms", "bare", "--resume", str(kept), "--html", str(page)]
+        run = CliRunner().invoke(cli, ["eval", "--domain", "clinic:Clinic", *words, *more, "--json"])
+    assert run.exit_code == 0, run.stderr
+    assert server.keys == {"Bearer sk-secret-1234"}
+    assert "--api-key-env THE_KEY --timeout 30" in json.loads(run.stdout)["command"]
+    assert "sk-secret" not in run.stdout + kept.read_text() + page.read_text()
+    assert f"m at {server.url}" in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ["--base-url", "http://127.0.0.1:1/v1", "--model", "m", "--api-key-env", "NO_SUCH"],
+            "NO_SUCH is not set",
+        ),
+        (["--base-url", "localhost", "--model", "m"], "is no URL"),
+        (["--api-key-env", "HOME"], "go with --base-url"),
+    ],
+)
+@pytest.mark.parametrize("command", ["eval", "failbench"])
+def test_what_is_wrong_with_a_server_is_said(command: str, words: list[str], said: str) -> None:
+    run = CliRunner().invoke(cli, [command, *words])
+    assert run.exit_code == 2
+    assert said in " ".join(run.stderr.split())
