@@ -1,6 +1,11 @@
-"""A marina: berths, boats, bookings and tides, as an environment for ``btm eval``. ``real_model.md`` measures on it.
+"""A marina: berths, boats, bookings and tides, as an environment for ``btm eval``. Small chat models can do its tasks.
 
 btm eval --domain marina:Marina --arms bare,btm
+
+A chat model on it, which sees two of its tasks done first:
+
+btm eval --domain marina:Marina --scenario clean,retry_works,switch_needed --arms bare,neutral,toolretry,btm:advise --metrics
+    --base-url http://127.0.0.1:8080/v1 --model my-model --timeout 600 --show marina-01,marina-17 --resume run.jsonl
 """
 
 from __future__ import annotations

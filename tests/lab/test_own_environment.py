@@ -7,6 +7,7 @@ import inspect
 import json
 import logging
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -292,3 +293,12 @@ def test_a_task_with_a_check_alone_is_for_agents_and_promises_nothing() -> None:
     assert {e.scenario for e in made.episodes} == {"clean", "noisy"}
     assert made.left_out[Scenario.RETRY_WORKS] == 1
     assert not evaluate(replace(request, agent="planted:speechless")).episodes[0].solved
+
+
+def test_the_marina_of_the_examples_is_sound_and_every_scenario_can_be_made_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(str(Path(HERE).parents[1] / "examples" / "marina"))
+    report = check_environment(load_environment("marina:Marina"))
+    assert report.sound, report.flaws
+    assert set(report.makeable.values()) == {report.tasks} == {20}
