@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -11,8 +10,6 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-import orjson
-
 from btm.classify import (
     bodies,
     complaints,
@@ -20,6 +17,7 @@ from btm.classify import (
     frameworks,
     guessing,
     hints,
+    json_texts,
     login_pages,
     markup,
     plain,
@@ -45,7 +43,6 @@ FINE = replace(SUCCESS, confidence=0.97)
 
 _log = logging.getLogger("btm")
 _ABSENT: Any = object()
-_REPR_LIMIT = 4_000
 _SHOWN = 1_200
 """Characters of a failure's text from which the one line of its detail is made."""
 _JSON_LIMIT = 16_000
@@ -192,7 +189,7 @@ def _explicit_text(text: str, call: ToolCall, now: float | None) -> tuple[Any, F
     text = plain_of(text)
     first = text[:1] if text[:1] > " " else text[:200].lstrip()[:1]
     if first in ("{", "["):
-        value = _parsed(text)
+        value = json_texts.parsed(text) if len(text) <= _JSON_LIMIT else None
         if value is not None:
             if type(value) is dict:
                 bare = None if frameworks.is_bare(value) else frameworks.unwrap(value)
@@ -241,23 +238,6 @@ def _explicit_repr(text: str, call: ToolCall, now: float | None) -> Finding | No
     if frameworks.is_printed_failure(text):
         return bodies.of_failed_value(said, call, now)
     return plain.of_plain_text(said, call.tool)
-
-
-def _parsed(text: str) -> Any:
-    if len(text) > _JSON_LIMIT:
-        return None
-    try:
-        return orjson.loads(text)
-    except ValueError:
-        return _python_value(text) if text.lstrip()[:2] in ("{'", "[{") and len(text) <= _REPR_LIMIT else None
-
-
-def _python_value(text: str) -> Any:
-    """The value of a ``repr``, as tools that print their dicts return it."""
-    try:
-        return ast.literal_eval(text.strip())
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return None
 
 
 def _outcome(found: Finding, call: ToolCall, value: Any = None) -> Outcome:

@@ -204,6 +204,8 @@ def _is_record(named: Fields, call: ToolCall) -> bool:
     """A record (of a job, a payment, a check) that failed is what was asked for, when the tool reads such records."""
     if any(name in ("valid", "is_valid", "passed") for name in named.payload):
         return True
+    if call.effect is not Effect.WRITE and len(named.firm) >= 2 * _SMALL:
+        return True  # a thing with a dozen properties, one of which is how it fares
     has_id = any(k in ("id", "name") or k.endswith(("_id", "Id", "_name")) for k in named.payload)
     return len(named.payload) >= (1 if has_id else 2) and keys.RECORD_TOOL.search(call.tool[:80]) is not None
 
