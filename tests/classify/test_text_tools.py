@@ -20,3 +20,22 @@ def test_a_name_that_only_contains_a_word_of_text_is_no_reader_of_text(tool: str
 @pytest.mark.parametrize("tool", ["cat", "tail", "read_file", "readFile", "open_document", "run_shell"])
 def test_what_reads_text_may_give_any(tool: str) -> None:
     assert classify(ToolCall(tool), NOISE).ok
+
+
+SOURCE = (
+    """\t\t};
+
+\t\ttry {
+\t\t\tthis.lamp.light();
+\t\t} catch (error) {
+"""
+    + '\t\t\tthis.show(`Failed to light: ${error instanceof Error ? error.message : "Unknown error"}`);\n' * 9
+)
+
+
+@pytest.mark.parametrize("tool", ["read", "Read", "str_replace_editor"])
+def test_what_a_coding_agents_tools_read_of_a_file_is_no_failure(tool: str) -> None:
+    assert classify(ToolCall(tool, {"path": "src/lamp.ts"}), SOURCE).ok
+    assert not classify(
+        ToolCall(tool, {"path": "src/lamp.ts"}), "Error: ENOENT: no such file or directory"
+    ).ok
