@@ -23,13 +23,13 @@ def test_what_reads_text_may_give_any(tool: str) -> None:
 
 
 SOURCE = (
-    """\t\t};
-
-\t\ttry {
-\t\t\tthis.lamp.light();
-\t\t} catch (error) {
+    6
+    * """\t\t\tconst errorMessage = error instanceof Error ? error.message : "Unknown error occurred";
+\t\t\tlamp.showError(errorMessage);
+\t\t}
+\t}
+}
 """
-    + '\t\t\tthis.show(`Failed to light: ${error instanceof Error ? error.message : "Unknown error"}`);\n' * 9
 )
 
 
