@@ -135,7 +135,7 @@ def _message_a_record(log: Log, name: str) -> Iterator[Conversation | Skipped | 
     begun: dict[str, _Begun] = {}
     told: set[str] = set()  # records by their own ids: a resumed session repeats those that went before
     passed: Counter[str] = Counter()
-    session = ""
+    session = last = ""
     for record in log.records():
         if isinstance(record, Skipped):
             yield record
@@ -149,7 +149,10 @@ def _message_a_record(log: Log, name: str) -> Iterator[Conversation | Skipped | 
                 session = session or _session_of(value)
                 passed[_described(value)] += 1
                 continue
-            own = _belongs_to(value)
+            own = _belongs_to(value) or last  # what names no conversation is of the one that is under way
+            if own and own != last and [*begun] == [""]:
+                begun[own] = begun.pop("").named(own)
+            last = own
             if type(line := value.get("uuid")) is str:
                 if f"{own} {line}" in told:
                     continue
@@ -175,6 +178,11 @@ class _Begun:
         self.own, self.place, self.start = own, place, start
         self.turns = Turns(own, start, prefix)
         self.content = sha256()
+
+    def named(self, own: str) -> _Begun:
+        """Take the name that a later message says."""
+        self.own = own
+        return self
 
     def conversation(self, name: str, session: str) -> Iterator[Conversation]:
         """Give the conversation; none for a subagent's that holds no calls."""

@@ -225,3 +225,22 @@ def test_an_output_that_repeats_the_last_message_is_not_told_twice(tmp_path: Pat
     sample["output"] = {"choices": [{"message": said | {"id": "m2"}}]}
     path = write(tmp_path / "log.json", json.dumps({"eval": {}, "samples": [sample]}))
     assert [c.call.tool for c in only(path).calls] == ["pour"]
+
+
+@pytest.mark.parametrize("named", [("assistant",), ("user",), ("system", "assistant")])
+def test_messages_that_name_no_conversation_are_of_the_one_under_way(
+    tmp_path: Path, named: tuple[str, ...]
+) -> None:
+    def turn(role: str, *content: dict[str, Any]) -> dict[str, Any]:
+        message = {"type": role, "message": {"role": role, "content": [*content]}}
+        return message | ({"session_id": "s-1"} if role in named else {})
+
+    turns = [
+        turn("user", {"type": "text", "text": "Fill it"}),
+        turn("assistant", {"type": "tool_use", "id": "c1", "name": "pour", "input": {"what": "oil"}}),
+        turn("user", {"type": "tool_result", "tool_use_id": "c1", "content": "poured"}),
+    ]
+    init = {"type": "system", "subtype": "init"} | ({"session_id": "s-1"} if "system" in named else {})
+    path = write(tmp_path / "turns.json", json.dumps([init, *turns]))
+    assert calls_in(path) == [("pour", "poured", False)]
+    assert (only(path).conversation_id, only(path).orphans) == ("s-1", 0)
