@@ -112,14 +112,13 @@ class Log:
 
 def rewritten(sample: Sample) -> tuple[Sample, Rewrite | None]:
     """Return the look at a log as its records are read, and how these are rewritten (None: as they stand)."""
-    made = rewriter(sample.records)
-    again = rewriter(sample.records)  # one that has heard nothing yet
-    if made is None:
+    make = rewriter(sample.records)
+    if make is None:
         return sample, None
-    records = tuple(map(made, sample.records))
+    records = tuple(map(make(), sample.records))
     keys = frozenset(records[0]) if isinstance(records[0], dict) else frozenset()
     head = orjson.dumps(records) if "rows" in keys else sample.head
-    return Sample(head, sample.shape, records, keys), again
+    return Sample(head, sample.shape, records, keys), make()
 
 
 class Excerpt(Log):

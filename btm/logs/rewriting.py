@@ -26,31 +26,38 @@ _MODES = frozenset(("updates", "values", "messages", "custom", "debug", "tasks",
 _LOOKED_AT = 20
 
 
-def rewriter(records: Iterable[Any]) -> Rewrite | None:
-    """Return how the records of a log that begins with these are to be rewritten; None where they are messages."""
+def rewriter(records: Iterable[Any]) -> Callable[[], Rewrite] | None:
+    """Return what makes the rewriting of a log that begins with these records; None where they are messages.
+
+    Each that it makes has heard nothing yet: some answer a record by those before it.
+    """
     seen = [*records][:_LOOKED_AT]
     modes = {mode for record in seen if (mode := _mode_of(record))}
     if modes and all(map(_mode_of, seen)):
         chosen = "values" if "values" in modes else "updates"
-        return lambda record: record[-1] if _mode_of(record) == chosen else dict(NOTHING)
+        return lambda: lambda record: record[-1] if _mode_of(record) == chosen else dict(NOTHING)
     if len(seen) == 1 and isinstance(seen[0], dict) and isinstance(seen[0].get("columns"), list):
-        return lambda record: (
-            {"rows": rows_in(record)} if isinstance(record, dict) and rows_in(record) else record
+        return lambda: (
+            lambda record: (
+                {"rows": rows_in(record)} if isinstance(record, dict) and rows_in(record) else record
+            )
         )
     if any(products.messages_of(record) for record in seen):
-        return _of_products
+        return lambda: _of_products
     if any(map(products.is_own_message, seen)):
-        return products.Retold().read
+        return lambda: products.Retold().read
     if any(map(_held, seen)):
-        return lambda record: (
-            {**record, "messages": [*map(products.Retold().read, held)]}
-            if (held := _held(record))
-            else record
+        return lambda: (
+            lambda record: (
+                {**record, "messages": [*map(products.Retold().read, held)]}
+                if (held := _held(record))
+                else record
+            )
         )
     if any(_traced(record) or _completion(record) for record in seen):
-        return _of_bedrock
+        return lambda: _of_bedrock
     if seen and all(isinstance(r, dict) and "ts" in r and r.get("type") in ("say", "ask") for r in seen):
-        return _Screen().read
+        return lambda: _Screen().read
     return None
 
 
