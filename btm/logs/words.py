@@ -28,8 +28,10 @@ ARGUMENTS = (
     "rawinput", "rawargs", "actioninput", "argumentsjson", "inputjson", "paramsasjson", "params",
 )  # fmt: skip
 CALL_ID = ("toolcallid", "tooluseid", "callid", "toolid", "invocationid", "id", "requestid")
-ANSWERS_ID = ("toolcallid", "tooluseid", "callid", "toolid", "invocationid", "parenttooluseid", "sourcecallid", "actionid",
-              "requestid", "id")  # fmt: skip
+ANSWERS_ID = (
+    "toolcallid", "tooluseid", "mcptooluseid", "customtooluseid", "callid", "toolid", "invocationid", "parenttooluseid",
+    "sourcecallid", "actionid", "requestid", "id",
+)  # fmt: skip
 RESULT = (
     "output", "result", "content", "response", "tooloutput", "toolresult", "toolreturn", "observation", "results", "outputs",
     "returnvalue", "resultvalue", "aggregatedoutput", "value", "parts", "blocks", "body",

@@ -244,3 +244,15 @@ def test_messages_that_name_no_conversation_are_of_the_one_under_way(
     path = write(tmp_path / "turns.json", json.dumps([init, *turns]))
     assert calls_in(path) == [("pour", "poured", False)]
     assert (only(path).conversation_id, only(path).orphans) == ("s-1", 0)
+
+
+@pytest.mark.parametrize("kind", ["", "mcp_", "custom_"])
+def test_the_events_of_managed_agents_name_their_calls_by_the_kind_of_tool(tmp_path: Path, kind: str) -> None:
+    who = "user" if kind == "custom_" else "agent"
+    events = [
+        {"type": "user.message", "id": "e0", "content": [{"type": "text", "text": "Fill it"}]},
+        {"type": f"agent.{kind}tool_use", "id": "e1", "name": "pour", "input": {"what": "oil"}},
+        {"type": f"{who}.{kind}tool_result", "id": "e2", f"{kind}tool_use_id": "e1",
+         "content": [{"type": "text", "text": "spilt"}], "is_error": True},
+    ]  # fmt: skip
+    assert calls_in(lines(tmp_path, events)) == [("pour", "spilt", True)]
