@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from btm.planning.plan import Verdict as Verdict
     from btm.planning.planner import Settings as Settings
     from btm.planning.policy import Policies as Policies
+    from btm.runtime.alarm import NoveltyAlarm as NoveltyAlarm
     from btm.runtime.breaker import Breaker as Breaker
     from btm.runtime.drivers import Handled as Handled
     from btm.runtime.drivers import Move as Move
@@ -121,6 +122,7 @@ _NAMES = {
     "btm.planning.planner": ("Settings",),
     "btm.planning.policy": ("Policies",),
     "btm.planning.options": ("Skills",),
+    "btm.runtime.alarm": ("NoveltyAlarm",),
     "btm.runtime.breaker": ("Breaker",),
     "btm.runtime.naming": ("NamingModel",),
     "btm.runtime.drivers": ("Handled", "Move"),

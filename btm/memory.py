@@ -123,8 +123,8 @@ class ToolMemory(MemoryCore):
             The time in epoch seconds, how to wait (and await), and the generator that spreads waits and names runs:
             for tests and simulations. While a clock fails, its latest reading stands in.
         hooks
-            Functions that get every event (see :mod:`btm.events`). None: one INFO line on the logger ``btm`` for each
-            action that btm takes; ``()``: silence.
+            Functions that get every event (see :mod:`btm.events`). None: on the logger ``btm``, an INFO line for
+            each action that btm takes, and a WARNING, once, for each failure unlike those before it; ``()``: silence.
         breaker
             When a tool counts as down for everyone (see :mod:`btm.runtime.breaker`): the model is then told before its
             turn, guard mode refuses calls of it, and act mode goes straight to a substitute. ``"auto"``: the defaults;

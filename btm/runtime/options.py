@@ -18,6 +18,7 @@ from btm.planning.context import DEFAULT_BUDGET, Detail, Format
 from btm.planning.options import Skills
 from btm.planning.planner import Settings
 from btm.planning.policy import Policies
+from btm.runtime.alarm import NoveltyAlarm
 from btm.runtime.breaker import Breaker
 from btm.runtime.naming import NamingModel
 from btm.store import meta
@@ -29,6 +30,13 @@ class Durability(ChoiceEnum):
 
     DEFAULT = "default"  # those that the map calls irreversible
     STRICT = "strict"  # all but idempotent ones
+
+
+_USUAL = 10
+
+
+def _usual_hooks() -> tuple[Hook, ...]:
+    return log_actions, NoveltyAlarm(usual=_USUAL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +74,7 @@ class MemoryOptions:
     durability: Durability = Durability.DEFAULT
     store_arguments: bool = False
     learn_shapes: bool = False
-    hooks: tuple[Hook, ...] = (log_actions,)
+    hooks: tuple[Hook, ...] = field(default_factory=_usual_hooks)
     name_unknown: NamingModel | None = None
     breaker: Breaker | None = field(default_factory=Breaker)
     skills: Skills | None = None
@@ -138,7 +146,7 @@ def checked_options(
         durability=checks.choice("durability", Durability, durability),
         store_arguments=checks.instance("store_arguments", store_arguments, bool, FLAG),
         learn_shapes=checks.instance("learn_shapes", learn_shapes, bool, FLAG),
-        hooks=(log_actions,) if hooks is None else checks.functions("hooks", hooks),
+        hooks=_usual_hooks() if hooks is None else checks.functions("hooks", hooks),
         breaker=checks.instance("breaker", breaker, (Breaker, NoneType), '"auto", a Breaker or None'),
         skills=checks.instance("skills", skills, (Skills, NoneType), "a SkillBook or None"),
         name_unknown=checks.instance(

@@ -1,16 +1,20 @@
-"""An alarm for what never went wrong before: ``ToolMemory.open("btm.db", hooks=[NoveltyAlarm("btm.db")])``."""
+"""An alarm for what never went wrong before: ``ToolMemory.open("btm.db", hooks=[NoveltyAlarm("btm.db")])``.
+
+A memory without hooks of its own has one that knows what failed since it was opened.
+"""
 
 from __future__ import annotations
 
 import logging
 import threading
 import time
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from btm.errors import StoreError
 from btm.events import IncidentOpened
+from btm.model import ErrorKind
 from btm.store.sql import SqlStore
 from btm.support.signatures import FailureSignature, signature
 
@@ -26,18 +30,22 @@ _MOST_KNOWN = 50_000
 class NoveltyAlarm:
     """A hook that tells each failure of a tool whose signature was never seen before, once.
 
-    ``database`` is what was seen until now; ``tell`` gets the signature and how many alarms were left out before it
-    (default: a WARNING on the logger ``btm``). Thread-safe.
+    ``database`` is what was seen until now (None: nothing). Of a tool that failed fewer than ``usual`` times since this
+    was made only failures that btm cannot name are told: the rest may be its usual ones. ``tell`` gets the signature
+    and how many alarms were left out before it (default: a WARNING on the logger ``btm``). Thread-safe.
     """
 
     def __init__(
         self,
         database: str | Path | None = None,
         *,
+        usual: int = 0,
         tell: Callable[[FailureSignature, int], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._tell = tell or _warn
+        self._usual = usual
+        self._failures: Counter[str] = Counter()
         self._clock = clock
         self._lock = threading.Lock()
         self._known: OrderedDict[str, None] = OrderedDict()
@@ -72,6 +80,14 @@ class NoveltyAlarm:
             self._known.popitem(last=False)
         return new
 
+    def _count(self, tool: str) -> int:
+        """Count a failure of a tool; return how many there were before."""
+        before = self._failures.pop(tool, 0)
+        self._failures[tool] = before + 1
+        if len(self._failures) > _MOST_KNOWN:
+            del self._failures[next(iter(self._failures))]
+        return before
+
     def __call__(self, event: object) -> None:
         """Take an event."""
         if not isinstance(event, IncidentOpened):
@@ -79,7 +95,9 @@ class NoveltyAlarm:
         incident = event.incident
         found = signature(incident.tool, incident.kind, incident.outcome.rule, incident.outcome.detail)
         with self._lock:
-            if not self._note(found):
+            before = self._count(found.tool)
+            new = self._note(found)
+            if not new or (before < self._usual and incident.kind is not ErrorKind.UNKNOWN):
                 return
             now = self._clock()
             while self._told and now - self._told[0] >= _HOUR_S:

@@ -10,9 +10,9 @@ import pytest
 from core_kit import NO_MAP, Clock, Tools, call, memory_of
 from shared_data import shared
 
-from btm.adapters import alarm
-from btm.adapters.alarm import NoveltyAlarm
 from btm.classify.rows import classify_row
+from btm.runtime import alarm
+from btm.runtime.alarm import NoveltyAlarm
 from btm.support.signatures import signature, template
 
 
@@ -95,3 +95,18 @@ def test_failures_of_different_kinds_never_share_a_signature() -> None:
             kinds.setdefault(found.digest, set()).add(str(outcome.kind))
     assert len(kinds) > 100
     assert all(len(names) == 1 for names in kinds.values())
+
+
+def test_without_hooks_a_failure_unlike_those_before_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    class OddError(Exception):
+        pass
+
+    with caplog.at_level(logging.WARNING, "btm"), memory_of(Clock(), fallback_map=NO_MAP) as memory:
+        for number in range(20):
+            slow = Tools(get_order=[TimeoutError("t")])
+            memory.call(call("get_order", f"slow{number}", order_id=f"o{number}"), slow)
+        for number in range(5):
+            odd = Tools(get_order=[OddError(f"E7741: ledger epoch mismatch (shard {number})")])
+            memory.call(call("get_order", f"odd{number}", order_id=f"o{number}"), odd)
+    (message,) = caplog.messages
+    assert "E7741: ledger epoch mismatch (shard <N>)" in message
