@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from btm.runtime.options import MemoryOptions as MemoryOptions
     from btm.store import Store as Store
     from btm.support.call_ids import Turn as Turn
+    from btm.support.signatures import FailureSignature as FailureSignature
 
 __version__ = "0.1.0"
 
@@ -129,6 +130,7 @@ _NAMES = {
     "btm.runtime.options": ("Durability", "MemoryHealth", "MemoryOptions"),
     "btm.store": ("Store",),
     "btm.support.call_ids": ("Turn",),
+    "btm.support.signatures": ("FailureSignature",),
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
 

@@ -124,7 +124,8 @@ class ToolMemory(MemoryCore):
             for tests and simulations. While a clock fails, its latest reading stands in.
         hooks
             Functions that get every event (see :mod:`btm.events`). None: on the logger ``btm``, an INFO line for
-            each action that btm takes, and a WARNING, once, for each failure unlike those before it; ``()``: silence.
+            each action that btm takes, and a WARNING, once, for a failure that has no name or is a tool's first
+            of its kind after ten others; ``()``: silence.
         breaker
             When a tool counts as down for everyone (see :mod:`btm.runtime.breaker`): the model is then told before its
             turn, guard mode refuses calls of it, and act mode goes straight to a substitute. ``"auto"``: the defaults;

@@ -107,6 +107,7 @@ class MemoryArm:
                 rng=random.Random(self._seed),  # noqa: S311 - spreads simulated waits
                 skills=self.skills,
                 breaker=None if self.name == "btm:no-breaker" else Breaker(),
+                hooks=(),
             ),
             believe=self._believe,
         )

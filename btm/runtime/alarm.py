@@ -30,21 +30,22 @@ _MOST_KNOWN = 50_000
 class NoveltyAlarm:
     """A hook that tells each failure of a tool whose signature was never seen before, once.
 
-    ``database`` is what was seen until now (None: nothing). Of a tool that failed fewer than ``usual`` times since this
-    was made only failures that btm cannot name are told: the rest may be its usual ones. ``tell`` gets the signature
-    and how many alarms were left out before it (default: a WARNING on the logger ``btm``). Thread-safe.
+    ``database`` is what was seen until now (None: nothing). With ``kinds_after``, less is told: what btm cannot name,
+    and, of a tool that failed that many times since this was made, each kind of failure that it did not have among
+    them. ``tell`` gets the signature and how many alarms were left out before it (default: a WARNING on the logger
+    ``btm``). Thread-safe.
     """
 
     def __init__(
         self,
         database: str | Path | None = None,
         *,
-        usual: int = 0,
+        kinds_after: int | None = None,
         tell: Callable[[FailureSignature, int], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._tell = tell or _warn
-        self._usual = usual
+        self._kinds_after = kinds_after
         self._failures: Counter[str] = Counter()
         self._clock = clock
         self._lock = threading.Lock()
@@ -69,13 +70,13 @@ class NoveltyAlarm:
         """Take in what is not new."""
         with self._lock:
             for found in signatures:
-                self._note(found)
+                self._note(found.digest)
 
-    def _note(self, found: FailureSignature) -> bool:
-        """Note a signature; return whether it is new."""
-        new = found.digest not in self._known
-        self._known[found.digest] = None
-        self._known.move_to_end(found.digest)
+    def _note(self, digest: str) -> bool:
+        """Note what fails; return whether it is new."""
+        new = digest not in self._known
+        self._known[digest] = None
+        self._known.move_to_end(digest)
         if len(self._known) > _MOST_KNOWN:
             self._known.popitem(last=False)
         return new
@@ -95,9 +96,10 @@ class NoveltyAlarm:
         incident = event.incident
         found = signature(incident.tool, incident.kind, incident.outcome.rule, incident.outcome.detail)
         with self._lock:
-            before = self._count(found.tool)
-            new = self._note(found)
-            if not new or (before < self._usual and incident.kind is not ErrorKind.UNKNOWN):
+            by_kind = self._kinds_after is not None and incident.kind is not ErrorKind.UNKNOWN
+            early = self._count(found.tool) < (self._kinds_after or 0)
+            new = self._note(found._replace(rule="", template="").digest if by_kind else found.digest)
+            if not new or (by_kind and early):
                 return
             now = self._clock()
             while self._told and now - self._told[0] >= _HOUR_S:
@@ -112,4 +114,10 @@ class NoveltyAlarm:
 
 def _warn(found: FailureSignature, left_out: int) -> None:
     more = f" (and {left_out} more kinds since the last one)" if left_out else ""
-    _log.warning("%s failed as %s in a way never seen: %s%s", found.tool, found.kind, found.template, more)
+    _log.warning(
+        "%s failed as %s in a way never seen: %s%s",
+        found.tool,
+        found.kind,
+        found.template or found.rule,
+        more,
+    )

@@ -32,11 +32,11 @@ class Durability(ChoiceEnum):
     STRICT = "strict"  # all but idempotent ones
 
 
-_USUAL = 10
+_USUAL_FAILURES = 10
 
 
 def _usual_hooks() -> tuple[Hook, ...]:
-    return log_actions, NoveltyAlarm(usual=_USUAL)
+    return log_actions, NoveltyAlarm(kinds_after=_USUAL_FAILURES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

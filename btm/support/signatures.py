@@ -7,6 +7,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
+from btm.model import ErrorKind, Family
 from btm.support.untrusted import redact
 
 _LIMIT = 160
@@ -59,5 +60,6 @@ def template(detail: str) -> str:
 
 
 def signature(tool: str, kind: str, rule: str, detail: str) -> FailureSignature:
-    """Return the signature of a failure."""
-    return FailureSignature(tool, str(kind), rule, template(detail))
+    """Return the signature of a failure. One that only the answer shows has no text: what an answer holds is data."""
+    silent = kind in ErrorKind and ErrorKind(kind).family is Family.SILENT
+    return FailureSignature(tool, str(kind), rule, "" if silent else template(detail))

@@ -130,7 +130,8 @@ def test_a_no_op_is_told_from_success_by_nobody_who_does_not_look() -> None:
     by_arm = {arm: [e for e in made.episodes if e.arm == arm] for arm in arms}
     assert any(e.claimed and not e.solved for e in by_arm["bare"])
     assert all(e.solved for e in by_arm["oracle"])
-    assert not any(e.claimed and not e.solved for e in by_arm["btm"])
+    # It looked, found that nothing had happened, and made the write: once, and no human was asked.
+    assert all(e.solved and not e.double_writes for e in by_arm["btm"])
 
 
 def test_growing_noise_has_the_rate_of_the_printed_line() -> None:
