@@ -7,7 +7,7 @@ other orders would each wait for what the other has, on PostgreSQL until it ends
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from functools import cache
+from functools import lru_cache
 from itertools import islice
 from operator import itemgetter
 from typing import Any
@@ -54,7 +54,7 @@ def add_evidence(connection: Connection, rows: list[dict[str, Any]]) -> None:
     insert_rows(connection, adding, sorted(rows, key=itemgetter(*KEY_COLUMNS)))
 
 
-@cache
+@lru_cache(maxsize=8)  # one for each sort of database
 def _adding(dialect: str) -> Any:
     """Return the statement that adds to keys' sums."""
     statement = dialect_insert(dialect, t.evidence)
@@ -105,7 +105,7 @@ def put_incidents(connection: Connection, incidents: Iterable[Incident]) -> None
     insert_rows(connection, standing, sorted(latest.values(), key=itemgetter("incident_id")))
 
 
-@cache
+@lru_cache(maxsize=8)  # one for each sort of database
 def _standing(dialect: str) -> Any:
     """Return the statement that has incidents stand as they were last heard of."""
     statement = dialect_insert(dialect, t.incidents)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import lru_cache
 from itertools import islice
 from operator import itemgetter
 from typing import Any
@@ -77,7 +77,7 @@ def _all_new(connection: Connection, rows: list[dict[str, Any]]) -> bool:
     return False
 
 
-@cache
+@lru_cache(maxsize=8)  # one for each sort of database
 def _adding(dialect: str) -> Any:
     """Return the statement that adds calls, but for those that are there."""
     return dialect_insert(dialect, t.calls).on_conflict_do_nothing()
