@@ -168,7 +168,7 @@ def test_one_more_success_never_lowers_a_belief_and_one_more_failure_never_raise
 def test_what_another_tool_did_after_the_same_error_moves_their_pool_the_same_way(
     learned: list[tuple[EvidenceKey, float, float]], k: EvidenceKey
 ) -> None:
-    """Of what else it did that is not so: succeeding where others fail speaks for a tool, where others succeed it does not."""
+    """Not so of what the tool itself did after other errors: that speaks for it where others fail, and else little."""
 
     def pool(*more: tuple[EvidenceKey, float, float]) -> float:
         return shares(Evidence([*learned, *more]), k, Priors())[1].mean
