@@ -35,6 +35,8 @@ _PARTS = tuple(
     )
 )
 
+_SILENT = frozenset(str(kind) for kind in ErrorKind if kind.family is Family.SILENT)
+
 
 class FailureSignature(NamedTuple):
     """A tool's way to fail: two failures with equal signatures are the same one, as far as their texts tell."""
@@ -61,5 +63,4 @@ def template(detail: str) -> str:
 
 def signature(tool: str, kind: str, rule: str, detail: str) -> FailureSignature:
     """Return the signature of a failure. One that only the answer shows has no text: what an answer holds is data."""
-    silent = kind in ErrorKind and ErrorKind(kind).family is Family.SILENT
-    return FailureSignature(tool, str(kind), rule, "" if silent else template(detail))
+    return FailureSignature(tool, str(kind), rule, "" if str(kind) in _SILENT else template(detail))
