@@ -14,6 +14,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from io import FileIO
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -135,6 +136,13 @@ class _Watched:
         return data
 
 
+def _ends_as_parquet(file: FileIO) -> bool:
+    """Whether a file ends with the magic bytes of the format, too; without them nothing can read it as such."""
+    end = file.seek(0, os.SEEK_END)
+    file.seek(max(end - len(_PARQUET), 0))
+    return file.read() == _PARQUET
+
+
 @contextmanager
 def open_log(path: str, watch: Watch | None = None) -> Iterator[ByteStream]:
     """Open a log for reading; ``watch`` is told of the bytes as they are read, before they are unpacked.
@@ -150,7 +158,7 @@ def open_log(path: str, watch: Watch | None = None) -> Iterator[ByteStream]:
         raise TraceError(f"{path}: cannot be opened: {error.strerror or error}") from error
     with file:
         begins = file.read(len(_ZIP)) if file.seekable() else b""
-        if begins in (_ZIP, _PARQUET):
+        if begins == _ZIP or (begins == _PARQUET and _ends_as_parquet(file)):
             yield ByteStream(archive.Members(path) if begins == _ZIP else archive.Rows(path))
             return
         if file.seekable():
