@@ -211,13 +211,13 @@ def test_a_value_of_the_wrong_kind_anywhere_is_reported_and_never_raised(
             assert recorded.is_error in (True, False, None)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
 def test_bytes_that_only_begin_like_parquet_are_a_log_that_nobody_knows(tmp_path: Path) -> None:
     path = write(tmp_path / "log", b"PAR1" + jsonl([{"messages": []}]))
     with pytest.raises(UnknownFormatError, match="PAR1"):
         list(read_conversations([path]))
 
 
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
 @given(noise=st.binary(max_size=300), sample=st.sampled_from(SAMPLES), data=st.data())
 def test_damaged_bytes_never_raise(noise: bytes, sample: Any, data: st.DataObject, tmp_path: Path) -> None:
     raw = jsonl([sample] * 3)
