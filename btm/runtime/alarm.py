@@ -14,7 +14,7 @@ from pathlib import Path
 
 from btm.errors import StoreError
 from btm.events import IncidentOpened
-from btm.model import ErrorKind
+from btm.model import ErrorKind, Incident
 from btm.store.sql import SqlStore
 from btm.support.signatures import FailureSignature, signature
 
@@ -94,12 +94,16 @@ class NoveltyAlarm:
         if not isinstance(event, IncidentOpened):
             return
         incident = event.incident
-        found = signature(incident.tool, incident.kind, incident.outcome.rule, incident.outcome.detail)
+        by_kind = self._kinds_after is not None and incident.kind is not ErrorKind.UNKNOWN
+        # Most failures are known by their kind: the text is read only of what is told.
+        digest = (
+            FailureSignature(incident.tool, str(incident.kind), "", "").digest
+            if by_kind
+            else _of(incident).digest
+        )
         with self._lock:
-            by_kind = self._kinds_after is not None and incident.kind is not ErrorKind.UNKNOWN
-            early = self._count(found.tool) < (self._kinds_after or 0)
-            new = self._note(found._replace(rule="", template="").digest if by_kind else found.digest)
-            if not new or (by_kind and early):
+            early = self._count(incident.tool) < (self._kinds_after or 0)
+            if not self._note(digest) or (by_kind and early):
                 return
             now = self._clock()
             while self._told and now - self._told[0] >= _HOUR_S:
@@ -109,7 +113,11 @@ class NoveltyAlarm:
                 return
             self._told.append(now)
             left_out, self._left_out = self._left_out, 0
-        self._tell(found, left_out)
+        self._tell(_of(incident), left_out)
+
+
+def _of(incident: Incident) -> FailureSignature:
+    return signature(incident.tool, incident.kind, incident.outcome.rule, incident.outcome.detail)
 
 
 def _warn(found: FailureSignature, left_out: int) -> None:
