@@ -59,7 +59,16 @@ class RecordedScript:
 
 def is_word_in(word: str, text: str) -> bool:
     """Whether a text holds a word as one of its own, not as a part of a longer one, an address or a number."""
-    return re.search(rf"(?<![\w.]){re.escape(word)}(?![\w@]|\.\w)", text) is not None
+    return re.search(_as_word(word), text) is not None
+
+
+def with_word_replaced(word: str, text: str, new: str) -> str:
+    """Return a text with ``new`` wherever it holds a word as :func:`is_word_in` finds it."""
+    return re.sub(_as_word(word), lambda _: new, text)
+
+
+def _as_word(word: str) -> str:
+    return rf"(?<![\w.]){re.escape(word)}(?![\w@]|\.\w)"
 
 
 def bind(

@@ -14,7 +14,7 @@ from btm.lab.environment import ExpectedAnswer, Given, ScriptStep, ShownValue, S
 from btm.lab.faults.draw import Draw
 from btm.lab.faults.values import other
 from btm.lab.jsonvalue import at, leaves
-from btm.lab.script import is_word_in
+from btm.lab.script import is_word_in, with_word_replaced
 from btm.model import Effect
 
 _ASIDES = (
@@ -36,11 +36,10 @@ _WORD = re.compile(r"(?<![\w@.'/-])[a-z]{5,}(?![\w@'/-]|\.\w)")
 def ambiguity(task: Task, draw: Draw, others: Sequence[Task]) -> Task | None:
     """Leave a value out of the request; the user says it when asked."""
     del others
-    said = [value for value in protected(task) if is_word_in(value, task.request)]
-    if not said:
+    value = _said(task, draw)
+    if value is None:
         return None
-    value = draw.pick(said, "value")
-    request = _in_place_of(value, task.request, "the usual one")
+    request = with_word_replaced(value, task.request, "the usual one")
     return replace(task, request=request, held_back=(*task.held_back, f"It is {value}."))
 
 
@@ -53,12 +52,12 @@ def boundary(task: Task, draw: Draw, others: Sequence[Task]) -> Task:
 def conflict(task: Task, draw: Draw, others: Sequence[Task]) -> Task | None:
     """Name another value first; the later one is right."""
     del others
-    said = [value for value in protected(task) if is_word_in(value, task.request)]
-    if not said:
+    value = _said(task, draw)
+    if value is None:
         return None
-    value = draw.pick(said, "value")
     wrong = other(value, draw.at("wrong"))
-    return replace(task, request=_in_place_of(value, task.request, f"{wrong}, no, sorry, I mean {value}"))
+    request = with_word_replaced(value, task.request, f"{wrong}, no, sorry, I mean {value}")
+    return replace(task, request=request)
 
 
 def redundancy(task: Task, draw: Draw, others: Sequence[Task]) -> Task:
@@ -74,9 +73,7 @@ def typos(task: Task, draw: Draw, others: Sequence[Task]) -> Task | None:
     del others
     kept = {word for value in protected(task) for word in re.findall(r"\w+", value.casefold())}
     words = [found for found in _WORD.finditer(task.request) if found[0] not in kept]
-    able = [
-        found for found in words if any(a != b for a, b in zip(found[0][1:-2], found[0][2:-1], strict=True))
-    ]
+    able = [found for found in words if _swappable(found[0])]
     if not able:
         return None
     forced = draw.pick(range(len(able)), "forced")
@@ -149,13 +146,19 @@ def protected(task: Task) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for text in texts if text))
 
 
-def _in_place_of(value: str, text: str, other_text: str) -> str:
-    return re.sub(rf"(?<![\w.]){re.escape(value)}(?![\w@]|\.\w)", lambda _: other_text, text)
+def _said(task: Task, draw: Draw) -> str | None:
+    """Draw one of the values that the request says; None where it says none."""
+    said = [value for value in protected(task) if is_word_in(value, task.request)]
+    return draw.pick(said, "value") if said else None
+
+
+def _swappable(word: str) -> list[int]:
+    """Return the places at which a letter can change places with the next one, neither at the word's ends."""
+    return [n for n in range(1, len(word) - 2) if word[n] != word[n + 1]]
 
 
 def _swapped(word: str, draw: Draw) -> str:
-    places = [n for n in range(1, len(word) - 2) if word[n] != word[n + 1]]
-    n = draw.pick(places, "place")
+    n = draw.pick(_swappable(word), "place")
     return word[:n] + word[n + 1] + word[n] + word[n + 2 :]
 
 
