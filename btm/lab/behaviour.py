@@ -120,7 +120,7 @@ def _row(arm: str, mine: Sequence[Episode], pairs: Pairs, prices: Prices | None)
         noticed=_share([e.solved or (e.escalated and not e.wrong_writes) for e in silent]),
         false_alarms=_share([e.escalated or e.injected_chars > 0 for e in clean]),
         catastrophic=_share([e.claimed for e in mine if not e.solved]),
-        trajectory=_share([e.solved and not e.wrong_writes and not e.double_writes for e in solvable]),
+        trajectory=_share([e.cleanly for e in solvable]),
         repeats=sum(e.identical_repeats for e in mine) / each,
         longest_loop=max((e.longest_loop for e in mine), default=0),
         doubled=sum(e.double_writes for e in mine),

@@ -61,6 +61,11 @@ class Episode:
         """Whether the task ended neither solved nor handed to a human."""
         return not self.solved and not self.escalated
 
+    @property
+    def cleanly(self) -> bool:
+        """Whether the task was solved without a wrong or doubled change on the way."""
+        return self.solved and not self.wrong_writes and not self.double_writes
+
 
 @dataclass(frozen=True, slots=True)
 class Result:

@@ -99,7 +99,7 @@ def noise_rows(episodes: Sequence[Episode]) -> tuple[NoiseRow, ...]:
             here = [e for e in solvable if e.arm == arm and _of_user(e) == sort]
             solved = sum(e.solved for e in here)
             rate, interval = solved / len(here), wilson(solved, len(here))
-            clean = sum(e.solved and not e.wrong_writes and not e.double_writes for e in here) / len(here)
+            clean = sum(e.cleanly for e in here) / len(here)
             drop = None if plain is None else plain - rate
             plain = rate if sort == "none" else plain
             found.append(NoiseRow(arm, sort, len(here), rate, interval.low, interval.high, clean, drop))
