@@ -88,6 +88,8 @@ def variants(parents: Iterable[Mapping[str, Any]], number: int, *, seed: int = 0
     left = [(parent, n) for parent in range(len(known)) for n in range(number)]
     found: dict[tuple[int, int], dict[str, Any]] = {}
     for attempt in range(_TRIES):
+        if not left:
+            break
         tried = [_variant(known[parent], n, f"{seed}/{attempt}/{parent}/{n}") for parent, n in left]
         read = _read_back(tried)
         good = [read[i] is not None and read[i] == wanted[parent] for i, (parent, _) in enumerate(left)]
