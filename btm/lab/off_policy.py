@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scipy.special import stdtrit
 
@@ -179,7 +179,12 @@ def _estimated(found: AdviceEffect, conversations: Sequence[Sequence[_WeighedCho
     off = [sum(influence(s) - difference for s in group) for group in conversations]
     variance = groups / (groups - 1) * sum(one * one for one in off) / (n * n)
     half = float(stdtrit(groups - 1, 0.975)) * math.sqrt(variance)
-    return AdviceEffect(
-        n, found.outside, found.hand_overs, groups, found.effective, logged, advised, difference, variance,
-        difference - half, difference + half,
-    )  # fmt: skip
+    return replace(
+        found,
+        logged=logged,
+        advised=advised,
+        difference=difference,
+        variance=variance,
+        low=difference - half,
+        high=difference + half,
+    )
