@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -150,17 +151,7 @@ def _show(found: Sequence[Row], names: Sequence[str], *, as_json: bool) -> None:
     from btm.lab.jsonvalue import rounded  # noqa: PLC0415
 
     if as_json:
-        results = [
-            {
-                "dimension": r.dimension,
-                "arm": r.arm,
-                "cases": r.cases,
-                "rate": r.rate,
-                "low": r.low,
-                "high": r.high,
-            }
-            for r in found
-        ]
+        results = [asdict(row) for row in found]
         total = {name: overall(found, name) for name in names}
         emit_json(rounded({"version": VERSION, "results": results, "overall": total}))
         return
