@@ -180,7 +180,10 @@ def _tops(evidence: Evidence, keys: Sequence[EvidenceKey], priors: Priors) -> _L
 def _middles(evidence: Evidence, keys: Sequence[EvidenceKey], priors: Priors) -> _LevelCounts:
     middles = {levels(key)[1]: key for key in keys}
     rows = [
-        (_mean_above_middle(evidence, key, priors), evidence.pool(level, priors.strengths))
+        (
+            _mean_above_middle(evidence.top(key, priors.strengths), key, priors),
+            evidence.pool(level, priors.strengths),
+        )
         for level, key in middles.items()
     ]
     return _table(rows)
@@ -190,14 +193,13 @@ def _keys(evidence: Evidence, keys: Sequence[EvidenceKey], priors: Priors) -> _L
     rows: list[tuple[float, Counts]] = []
     strength = priors.strengths[1]
     for key in keys:
-        _, middle, own, _ = evidence.above(key, priors.strengths)
-        above = _mean_above_middle(evidence, key, priors)
+        top, middle, own, _ = evidence.above(key, priors.strengths)
+        above = _mean_above_middle(top, key, priors)
         rows.append(((strength * above + middle.successes) / (strength + middle.total), own))
     return _table(rows)
 
 
-def _mean_above_middle(evidence: Evidence, key: EvidenceKey, priors: Priors) -> float:
-    top = evidence.top(key, priors.strengths)
+def _mean_above_middle(top: Counts, key: EvidenceKey, priors: Priors) -> float:
     strength = priors.strengths[0]
     return (strength * priors.top_mean(key) + top.successes) / (strength + top.total)
 
