@@ -102,8 +102,7 @@ class ConversationTracker:
     def begin(self, call: ToolCall, fingerprint: str, at: float = 0.0, turn: str = "") -> Ticket:
         """Note that a call begins; give the ticket to :meth:`finish`. A ticket never finished teaches nothing."""
         self._sequence += 1
-        if call.effect is Effect.WRITE:
-            self._done.begin(call, self._sequence)
+        self._done.begin(call, self._sequence)
         seen, beside = self._incidents.begin(self._sequence, at, turn)
         return Ticket(call, fingerprint, self._sequence, seen, at, beside=beside, turn=turn)
 

@@ -94,7 +94,7 @@ class Ledger:
         """Note that a call begins. ``print_`` is its fingerprint where :meth:`told_apart` gave it already."""
         print_ = print_ or self.conversations.fingerprint(call)
         now = self._clock()
-        if call.effect is Effect.WRITE and self._intents.concerns(call):
+        if self._intents.concerns(call):
             self._intents.begin(call, print_, now, None)  # unless ``writes.standing`` did
         with self.conversations.lock:
             conversation = self.conversations.get(call.conversation)
@@ -115,7 +115,7 @@ class Ledger:
         outcome = outcome_of(call, reply.result, reply.error, self._map, now=now, shape=shape)
         if self.namer is not None:
             self.namer.consider(call, outcome, reply.result)
-        if call.effect is Effect.WRITE and self._intents.concerns(call):
+        if self._intents.concerns(call):
             self._intents.end(call, outcome)
         with self.conversations.lock:
             conversation = self.conversations.get(call.conversation)
