@@ -116,7 +116,7 @@ class Decay:
 # What the shipped beliefs start from, by family and action, for the first, second and later tries. They are weak
 # (see Priors.strengths) and give way to a handful of observations. The shape follows the design's table of what
 # usually helps; that an unchanged call after a caller's error does not work is measured: `btm fit` of the InterCode
-# SQL logs counts 0 of 1,530 (what a pool says is never surer than 0.03, see posterior.py).
+# SQL logs counts 0 of 1,530 (what a pool says is never surer than 0.03, see _LEAST).
 _START: Mapping[tuple[Family | None, Action], tuple[float, float, float]] = {
     (Family.TRANSIENT, Action.RETRY): (0.65, 0.5, 0.3),
     (Family.PERSISTENT, Action.RETRY): (0.05, 0.03, 0.03),
