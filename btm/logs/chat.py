@@ -6,7 +6,7 @@ OpenAI's messages, which most logs hold, are read right here; those of every oth
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import Any
@@ -94,22 +94,23 @@ def told_once(read: list[tuple[str, Conversation]]) -> Iterator[Conversation]:
 
     A record may hold one conversation several times: a state its items, the model's responses and the last of these.
     """
-    told: dict[str, list[RecordedCall]] = {}
+    told: defaultdict[tuple[str, str], list[RecordedCall]] = defaultdict(list)
     repeated = set()
     for index, (name, one) in sorted(enumerate(read), key=lambda item: -sum(map(len, item[1][1].batches))):
-        known = told.setdefault(name, [])
-        calls = list(one.calls)
-        if calls and all(any(_is_told(recorded, other) for other in known) for recorded in calls):
+        calls = [(recorded, told[name, recorded.call.call_id]) for recorded in one.calls]
+        if calls and all(any(_is_told(recorded, other) for other in known) for recorded, known in calls):
             repeated.add(index)
-        known += calls
+        for recorded, known in calls:
+            known.append(recorded)
     yield from (one for index, (_, one) in enumerate(read) if index not in repeated)
 
 
 def _is_told(recorded: RecordedCall, other: RecordedCall) -> bool:
+    """Whether another call of the same id is this one."""
     call, same = recorded.call, other.call
     return (
         "#" not in call.call_id
-        and (call.call_id, call.tool, call.arguments) == (same.call_id, same.tool, same.arguments)
+        and (call.tool, call.arguments) == (same.tool, same.arguments)
         and (not recorded.answered or recorded.result == other.result)
     )
 
