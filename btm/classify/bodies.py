@@ -10,7 +10,7 @@ from btm.classify import body_keys as keys
 from btm.classify import numbers, retry_after, texts
 from btm.classify.codes import of_json_rpc
 from btm.classify.envelopes import failing_node, failing_part
-from btm.classify.explaining import explain, message, sentences, unexplained
+from btm.classify.explaining import explain, unexplained
 from btm.classify.finding import DEFAULT, WEAK, Finding, surest
 from btm.classify.reading import field
 from btm.classify.taming import plain_of
@@ -50,12 +50,7 @@ def of_mapping(
     headers = body.get("headers")
     if wait is None and isinstance(headers, Mapping):
         wait = retry_after.in_headers(headers, now, limited=found.kind is K.RATE_LIMIT)
-    return texts.rate_or_quota(
-        found._replace(
-            retry_after_s=found.retry_after_s if wait is None else wait,
-            detail=message(body) or sentences(body),
-        )
-    )
+    return texts.rate_or_quota(found if wait is None else found._replace(retry_after_s=wait))
 
 
 def of_envelope(answer: Mapping[str, Any], call: ToolCall, now: float | None) -> Finding | None:

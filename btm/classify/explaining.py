@@ -31,8 +31,13 @@ def unexplained(rule: str) -> Finding:
 
 
 def explain(body: Mapping[str, Any]) -> Finding:
-    """Return what a body says that is known to stand for a failure."""
-    codes, said = surest(_codes(body)), message(body) or sentences(body)
+    """Return what a body says that is known to stand for a failure, with its words as the detail."""
+    said = message(body) or sentences(body)
+    return _explained(body, said)._replace(detail=said)
+
+
+def _explained(body: Mapping[str, Any], said: str) -> Finding:
+    codes = surest(_codes(body))
     # A code that says all, and is all that is said, needs no reading.
     bare = codes is not None and codes.confidence >= EXACT and " " not in said
     words = None if bare else _in_words(said)
