@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from btm.classify import body_keys as keys
-from btm.classify.telling import http_status, is_quiet, tells_failure
+from btm.classify.telling import http_status, is_no, is_quiet, tells_failure
 from btm.model import Effect, ToolCall
 
 _DEEPEST, _MOST = 4, 20
@@ -47,7 +47,7 @@ def failing_node(answer: Mapping[str, Any], call: ToolCall) -> Mapping[str, Any]
 
 def _is_marked(node: Mapping[str, Any]) -> bool:
     named = keys.fields_of(node)
-    flagged = any(str(node[name]).lower() == "false" for name in named.flags)
+    flagged = any(is_no(node[name]) for name in named.flags)
     errors = (node[name] for name in named.errors if name not in named.statuses)
     return (
         flagged

@@ -71,7 +71,7 @@ _PLAINLY_WORDY = frozenset({"name", "result", "state", "status", "title", "type"
 def tells_failure(body: Mapping[str, Any], call: ToolCall) -> bool:
     """Whether a mapping says that the call failed."""
     named = fields_of(body)
-    refused = any(_is_no(body[flag]) for flag in named.flags)
+    refused = any(is_no(body[flag]) for flag in named.flags)
     if keys.CODE_TOOL.search(call.tool[:80]) and not refused:
         return False
     if _contradicts_itself(body, named, call):
@@ -95,7 +95,8 @@ def tells_failure(body: Mapping[str, Any], call: ToolCall) -> bool:
     return _is_message(body, named, call)
 
 
-def _is_no(value: Any) -> bool:
+def is_no(value: Any) -> bool:
+    """Whether a flag says no, be it as a text."""
     return value is False or (type(value) is str and value.lower() == "false")
 
 
