@@ -103,13 +103,16 @@ def is_no(value: Any) -> bool:
 def _contradicts_itself(body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool:
     """A body that calls itself a success and carries a failing status of its own: a wrapper's word, a server's number."""
     says_well, data = _says_well(body, named), body.get("data")
-    told = isinstance(data, str) or (
-        isinstance(data, Mapping) and not fields_of(data).payload
-    )  # what went wrong
+    told = isinstance(data, str) or _tells_what_went_wrong(data)
     if not says_well or (data and not told) or keys.CODE_TOOL.search(call.tool[:80]):
         return False
     firm = any(is_failure(_number(body[k])) for k in named.statuses if not keys.is_shared_status(k))
     return firm or (is_failure(body.get("code")) and "message" in body and not named.payload)
+
+
+def _tells_what_went_wrong(data: Any) -> bool:
+    """Whether what stands under ``data`` holds nothing that was asked for."""
+    return isinstance(data, Mapping) and not fields_of(data).payload
 
 
 def _says_well(body: Mapping[str, Any], named: Fields) -> bool:
@@ -232,8 +235,7 @@ def _is_answer(body: Mapping[str, Any], name: str) -> bool:
         1 for k in others if isinstance(k, str) and (keys.is_trimming(k) or k in errors or keys.is_answer(k))
     )
     data = body.get("data")
-    told = isinstance(data, Mapping) and not fields_of(data).payload  # what went wrong
-    return known > 0 and known * 2 >= len(others) and (not data or told)
+    return known > 0 and known * 2 >= len(others) and (not data or _tells_what_went_wrong(data))
 
 
 def _error_value(body: Mapping[str, Any], named: Fields, call: ToolCall) -> Any:
