@@ -140,9 +140,9 @@ def _shape_of(found: dict[str, Any]) -> tuple[Sense, dict[str, Any], str]:
     means = sense(word) if word else Sense.NOTHING
     if means is not Sense.NOTHING and _lists_pieces(found):
         return Sense.NOTHING, found, ""
-    if means is Sense.CALL and not _asks(found) and (told := _told_in_text(found)):
-        return means, told, word
     if means is Sense.CALL and not _asks(found):
+        if told := _told_in_text(found):
+            return means, told, word
         # A tool's definition is of type function, too, and its answer of type tool.
         means = (
             Sense.ANSWER
