@@ -103,21 +103,22 @@ def _measured(journal: str | None, options: dict[str, Any]) -> Measured:
     from btm.lab.chat.agents import connect  # noqa: PLC0415 - loads langchain
     from btm.lab.chat.episode_log import EpisodeLog  # noqa: PLC0415
     from btm.lab.chat.probe import probe  # noqa: PLC0415
-    from btm.lab.chat.report import Measured, without_secrets  # noqa: PLC0415
+    from btm.lab.chat.report import Measured  # noqa: PLC0415
+    from btm.lab.chat.request import shown_address  # noqa: PLC0415
     from btm.lab.chat.run import measure, plan  # noqa: PLC0415
 
     request, server = _request(options), _server(options)
     list(plan(request))  # more tasks than there are is told before anything is asked
     kept = None
     if journal is not None:
-        told = {"model": server.model, "base_url": without_secrets(server.base_url)}
+        told = {"model": server.model, "base_url": shown_address(server.base_url)}
         asked = {"temperature": server.temperature, "max_tokens": server.max_tokens}
         kept = EpisodeLog(journal, {**told, **asked, **request.settings()})
     model = connect(server)
     try:
         warnings = probe(model, request.arms)
     except EvaluationError as error:
-        raise EvaluationError(f"{without_secrets(server.base_url)}: {error}") from error
+        raise EvaluationError(f"{shown_address(server.base_url)}: {error}") from error
     for warning in warnings:
         progress_console().print(f"btm: warning: {warning}", markup=False)
     episodes: list[ChatEpisode] = []

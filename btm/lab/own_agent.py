@@ -160,18 +160,28 @@ def _asked(name: str) -> dict[str, str]:
     return found
 
 
+def _as_told(name: str) -> dict[str, str]:
+    from btm.lab.chat.request import shown_address  # noqa: PLC0415 - a model that nobody asked for needs no chat
+
+    asked = _asked(name)
+    return {**asked, "--base-url": shown_address(asked["--base-url"])}
+
+
 def agent_words(name: str | None) -> list[str]:
     """Return the options that name an agent."""
     if name is None:
         return []
-    return [word for pair in _asked(name).items() for word in pair] if is_model(name) else ["--agent", name]
+    return [word for pair in _as_told(name).items() for word in pair] if is_model(name) else ["--agent", name]
 
 
 def agent_title(name: str | None) -> str:
     """Return what people read of an agent: a model's name and its server, one's own name, or that it is scripted."""
     if name is None:
         return "a scripted agent (simulated: no model)"
-    return f"{_asked(name)['--model']} at {_asked(name)['--base-url']}" if is_model(name) else name
+    if not is_model(name):
+        return name
+    shown = _as_told(name)
+    return f"{shown['--model']} at {shown['--base-url']}"
 
 
 def _model_agent(name: str, shown: Sequence[Any]) -> Any:

@@ -6,12 +6,11 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 from btm.adapters.wording import Placement
 from btm.lab.chat.arms import ARMS, CONTROLS, NEUTRAL, placement_of
 from btm.lab.chat.episode import ChatEpisode
-from btm.lab.chat.request import DEFAULT_TASKS, PlacementRequest, Server
+from btm.lab.chat.request import DEFAULT_TASKS, PlacementRequest, Server, shown_address
 from btm.lab.chat.tasks import FAMILIES
 from btm.lab.intervals import mcnemar, paired_interval
 from btm.lab.jsonvalue import rounded
@@ -66,7 +65,7 @@ def document(measured: Measured) -> dict[str, Any]:
     turns = _sums(measured, "turns")
     return {
         "model": measured.server.model,
-        "base_url": without_secrets(measured.server.base_url),
+        "base_url": shown_address(measured.server.base_url),
         "seed": measured.request.seed,
         "command": command_line(measured),
         "warnings": list(measured.warnings),
@@ -87,16 +86,10 @@ def _sums(measured: Measured, name: str) -> dict[tuple[str, str], int]:
     return found
 
 
-def without_secrets(url: str) -> str:
-    """Return a URL without user name, password and query: what may be printed and kept."""
-    parts = urlsplit(url)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
-
-
 def command_line(measured: Measured) -> str:
     """Return the command that measures this again. A key stands in the environment, and not in the command."""
     request, server = measured.request, measured.server
-    words = ["btm", "placement", "--base-url", without_secrets(server.base_url), "--model", server.model]
+    words = ["btm", "placement", "--base-url", shown_address(server.base_url), "--model", server.model]
     counts = _counts(request)
     if counts != str(DEFAULT_TASKS):
         words += ["--tasks", counts]

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
 from btm.errors import EvaluationError, nearest
 from btm.lab.chat.arms import ARMS
@@ -44,6 +45,12 @@ def server_of(
     if not key:
         raise EvaluationError(f"the environment variable {api_key_env} is not set")
     return Server(base_url, model, key, timeout_s, **more)
+
+
+def shown_address(base_url: str) -> str:
+    """Return a server's address without user name, password and query: what may be printed and kept."""
+    parts = urlsplit(base_url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 @dataclass(frozen=True)

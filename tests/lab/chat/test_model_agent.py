@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from fake_openai import FakeServer
 
 from btm.cli.main import cli
+from btm.lab.own_agent import agent_name, agent_title, agent_words
 
 pytest.importorskip("langchain_openai", reason="langchain-openai is not installed")
 
@@ -130,3 +131,11 @@ def test_what_is_wrong_with_a_server_is_said(command: str, words: list[str], sai
     run = CliRunner().invoke(cli, [command, *words])
     assert run.exit_code == 2
     assert said in " ".join(run.stderr.split())
+
+
+def test_what_is_printed_and_kept_of_a_server_holds_no_secret() -> None:
+    asked = agent_name(None, "https://me:hunter2@models.example/v1?token=s3cret", "m")
+    for text in (agent_title(asked), " ".join(agent_words(asked))):
+        assert "https://models.example/v1" in text
+        assert "hunter2" not in text
+        assert "s3cret" not in text
