@@ -6,6 +6,7 @@ here.
 
 from __future__ import annotations
 
+import os
 import zipfile
 from collections.abc import Iterator
 from importlib import import_module
@@ -14,6 +15,9 @@ from typing import Any
 import orjson
 
 from btm.errors import MissingExtraError
+
+PARQUET = b"PAR1"
+"""What a Parquet file begins and ends with."""
 
 _ZSTANDARD = 93
 _CHUNK = 1 << 20
@@ -70,11 +74,12 @@ class Rows:
     """A table in a Parquet file as lines of JSON."""
 
     def __init__(self, path: str) -> None:
-        try:
-            parquet = import_module("pyarrow.parquet")
-        except ImportError as missing:
-            raise MissingExtraError("pyarrow", "parquet", "reading a Parquet file") from missing
-        self._parquet: Any = parquet
+        self._parquet: Any = None
+        if _ends_as_parquet(path):
+            try:
+                self._parquet = import_module("pyarrow.parquet")
+            except ImportError as missing:
+                raise MissingExtraError("pyarrow", "parquet", "reading a Parquet file") from missing
         self._path = path
         self._lines = self._read()
 
@@ -83,12 +88,21 @@ class Rows:
         return next(self._lines, b"")
 
     def _read(self) -> Iterator[bytes]:
+        if self._parquet is None:  # whoever reads it, there is no table
+            raise OSError("the Parquet file cannot be read: it does not end like one, as if it were cut off")
         try:
             for batch in self._parquet.ParquetFile(self._path).iter_batches(_ROWS):
                 for row in batch.to_pylist():
                     yield orjson.dumps(row, default=str) + b"\n"
         except (ValueError, NotImplementedError) as error:  # pyarrow's own errors are of these kinds
             raise OSError(f"the Parquet file cannot be read: {error}") from error
+
+
+def _ends_as_parquet(path: str) -> bool:
+    with open(path, "rb") as file:
+        end = file.seek(0, os.SEEK_END)
+        file.seek(max(end - len(PARQUET), 0))
+        return file.read() == PARQUET
 
 
 def _on_one_line(document: bytes) -> bytes:

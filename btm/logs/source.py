@@ -14,13 +14,13 @@ import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from io import FileIO
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from btm.errors import MissingExtraError, TraceError
 from btm.logs import archive, foreign
+from btm.logs.archive import PARQUET
 from btm.support.open_files import open_to_read
 
 CHUNK = 1 << 20
@@ -30,7 +30,7 @@ STDIN = "-"
 
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
-_ZIP, _PARQUET = b"PK\x03\x04", b"PAR1"
+_ZIP = b"PK\x03\x04"
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # what PowerShell writes
 # Zstandard gives all that a piece of input unpacks to: at most 128 KiB for each 4 bytes, so pieces are small.
@@ -136,13 +136,6 @@ class _Watched:
         return data
 
 
-def _ends_as_parquet(file: FileIO) -> bool:
-    """Whether a file ends with the magic bytes of the format, too; without them nothing can read it as such."""
-    end = file.seek(0, os.SEEK_END)
-    file.seek(max(end - len(_PARQUET), 0))
-    return file.read() == _PARQUET
-
-
 @contextmanager
 def open_log(path: str, watch: Watch | None = None) -> Iterator[ByteStream]:
     """Open a log for reading; ``watch`` is told of the bytes as they are read, before they are unpacked.
@@ -158,7 +151,7 @@ def open_log(path: str, watch: Watch | None = None) -> Iterator[ByteStream]:
         raise TraceError(f"{path}: cannot be opened: {error.strerror or error}") from error
     with file:
         begins = file.read(len(_ZIP)) if file.seekable() else b""
-        if begins == _ZIP or (begins == _PARQUET and _ends_as_parquet(file)):
+        if begins in (_ZIP, PARQUET):
             yield ByteStream(archive.Members(path) if begins == _ZIP else archive.Rows(path))
             return
         if file.seekable():

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import json
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from log_samples import (
     write,
 )
 
-from btm.errors import TraceError, UnknownFormatError
+from btm.errors import MissingExtraError, TraceError, UnknownFormatError
 from btm.logs.conversation import Conversation, Skipped
 from btm.logs.formats import READERS
 from btm.logs.reading import read_conversations
@@ -211,10 +212,16 @@ def test_a_value_of_the_wrong_kind_anywhere_is_reported_and_never_raised(
             assert recorded.is_error in (True, False, None)
 
 
-def test_bytes_that_only_begin_like_parquet_are_a_log_that_nobody_knows(tmp_path: Path) -> None:
+def test_a_parquet_file_that_is_cut_off_is_told_as_that_and_needs_no_pyarrow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     path = write(tmp_path / "log", b"PAR1" + jsonl([{"messages": []}]))
-    with pytest.raises(UnknownFormatError, match="PAR1"):
-        list(read_conversations([path]))
+    (passed,) = read(path)[1]
+    assert "the Parquet file cannot be read" in passed.reason
+    path.write_bytes(b"PAR1 whole, as far as anybody can see without the package PAR1")
+    with pytest.raises(MissingExtraError, match="pyarrow"):
+        read(path)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
