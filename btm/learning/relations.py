@@ -30,11 +30,15 @@ class StandIn(NamedTuple):
 
 
 class VerifyingRead(NamedTuple):
-    """The call of a read that shows what a write did; it ``tells`` where the map says how to see that from its result."""
+    """The call of a read that shows what a write did; it ``tells`` where the map says how to see that from its result.
+
+    Its word ``settles`` that a write that answered well can be made again, unless that could not be undone.
+    """
 
     tool: str
     arguments: Mapping[str, Any]
     tells: bool = True
+    settles: bool = True
 
     def made_by(self, call: ToolCall) -> bool:
         """Whether a call is this one."""

@@ -193,7 +193,7 @@ class ConversationTracker:
         if write is None:
             return learned
         wrong = undone_outcome(write, ticket.call)
-        incident = self.suspect(write.call, write.fingerprint, wrong, ending.at)
+        incident = self.suspect(write.call, write.fingerprint, wrong, ending.at, undone=write.check.settles)
         return learned._replace(undone=Undone(incident, write.attempts))
 
     def withdraw(self, call: ToolCall, fingerprint: str, at: float) -> tuple[Incident, ...]:
@@ -350,10 +350,14 @@ class ConversationTracker:
         begun = self._sequence - ticket.sequence
         note.renew(self._sequence, self._sequence + PATIENCE + begun + ticket.beside)
 
-    def suspect(self, call: ToolCall, fingerprint: str, outcome: Outcome, at: float) -> Incident:
-        """Open an incident for a call that had seemed to succeed: a cross-check or a person found it wrong."""
-        ticket = Ticket(call, fingerprint, self._sequence)
-        return self._join_or_open(ticket, outcome, at, "").incident
+    def suspect(
+        self, call: ToolCall, fingerprint: str, outcome: Outcome, at: float, *, undone: bool = False
+    ) -> Incident:
+        """Open an incident for a call that had seemed to succeed: a check or a person found it wrong, or ``undone``."""
+        note = self._join_or_open(Ticket(call, fingerprint, self._sequence), outcome, at, "")
+        if undone:
+            note.incident = replace(note.incident, happened=False)
+        return note.incident
 
     def restore(self, incident: Incident, fingerprint: str) -> None:
         """Go on with an incident of an earlier process, or of another one."""

@@ -71,7 +71,8 @@ class MapRelations:
         offer = self._map.verifier(write, _NOTHING_KNOWN)
         if offer is None:
             return None
-        return VerifyingRead(offer.tool, offer.arguments or {}, self._map.can_tell(write.tool))
+        settles = not self._map.irreversible(write.tool)
+        return VerifyingRead(offer.tool, offer.arguments or {}, self._map.can_tell(write.tool), settles)
 
     def done(self, failed: ToolCall, result: Any) -> bool | None:
         """Whether the verifying read's result shows that the write happened."""

@@ -156,20 +156,26 @@ class Recovery:
         return step if step is not None and step.complete and there else None
 
     def _looked_after(self, handled: Handled, look: Step) -> Generator[Request, Reply | None, Handled]:
-        """Look whether a write that answered well was done, or have the agent look; say so where it was not."""
+        """Look whether a write that answered well was done, or have the agent look; do it again where it was not."""
         call = handled.call
         if not self.mode.acts:
             plan = RecoveryPlan("", call, handled.outcome, (look,))
             return replace(handled, context=safely(self.writer.write, plan, []))
-        read = ToolCall(
-            look.tool, look.arguments or {}, Effect.READ, call.conversation, f"{call.call_id}~verify"
-        )
-        learned, _ = yield from self._make(read)
-        self.hooks.tell(ActionTaken("verify", call, read, learned.outcome))
-        wrong = learned.incident if learned.outcome.ok else None
-        if wrong is None:
-            return handled
-        return replace(handled, context=safely(self._latest_context, wrong, _about(wrong)))
+        for repeats in (2, 1, 0):  # then a service that says yes and does nothing is left to the agent
+            name = f"{call.call_id}~verify{repeats}"
+            read = ToolCall(look.tool, look.arguments or {}, Effect.READ, call.conversation, name)
+            learned, _ = yield from self._make(read)
+            self.hooks.tell(ActionTaken("verify", call, read, learned.outcome))
+            wrong = learned.incident if learned.outcome.ok else None
+            if wrong is None:
+                return handled
+            mine = wrong.tool == call.tool
+            handled = replace(handled, outcome=wrong.outcome) if mine else handled
+            if mine and repeats:
+                handled = yield from carefully("recovery", self._acting.recover(handled, wrong), handled)
+            if not (mine and handled.outcome.ok):
+                return replace(handled, context=safely(self._latest_context, wrong, _about(wrong)))
+        return handled
 
     def _failed(self, handled: Handled, incident: Incident) -> Generator[Request, Reply | None, Handled]:
         """Return what comes of a failure: what act mode made of it, or a context."""
@@ -244,9 +250,7 @@ class Recovery:
     def _latest_context(self, incident: Incident, *remarks: tuple[str, str]) -> RecoveryContext | None:
         """Return the context for an incident as it stands now, after whatever was tried."""
         latest = self.ledger.incident(incident.conversation, incident.incident_id)
-        if latest is None:
-            return None
-        return self.writer.write(self.plan_for(latest), remarks)
+        return None if latest is None else self.writer.write(self.plan_for(latest), remarks)
 
     # -- guard ------------------------------------------------------------------------------------------------------
 
@@ -390,7 +394,7 @@ def _again(call: ToolCall) -> str:
 
 def _unlearned(call: ToolCall, reply: Reply) -> Learned:
     """Return what stands in when btm itself failed: nothing is known but whether the tool raised."""
-    if reply.error is None:
-        return Learned(SUCCESS)
-    unsure = call.effect is Effect.WRITE
-    return Learned(Outcome(ErrorKind.UNKNOWN, ambiguous=unsure, confidence=0.0, rule="unclassified"))
+    unsure = Outcome(
+        ErrorKind.UNKNOWN, ambiguous=call.effect is Effect.WRITE, confidence=0.0, rule="unclassified"
+    )
+    return Learned(SUCCESS if reply.error is None else unsure)

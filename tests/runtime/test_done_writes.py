@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -123,7 +124,20 @@ tools:
 """)
 
 
-def test_where_the_map_says_always_act_looks_after_every_success() -> None:
+REVERSIBLE = FallbackMap.from_text("""
+version: 1
+domain: alarms
+tools:
+  set_alarm:
+    effect: write
+    verify: {tool: get_alarm, arguments: {alarm: "{{ call.alarm }}"}, done_when: result.on, always: true}
+  get_alarm: {effect: read}
+""")
+
+
+def test_where_the_map_says_always_act_looks_after_every_success_and_repeats_nothing_that_cannot_be_undone() -> (
+    None
+):
     for works in (True, False):
         shop = Shop(works=works)
         memory = ToolMemory.open(fallback_map=ALWAYS, mode="act", sleep=lambda _: None)
@@ -133,6 +147,34 @@ def test_where_the_map_says_always_act_looks_after_every_success() -> None:
         assert (handled.context is None) is works
         if handled.context is not None:
             assert "factual_error" in handled.context.text
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+@pytest.mark.parametrize("idle", [0, 1, 2, 3])
+def test_act_makes_a_write_again_that_said_yes_and_did_nothing(idle: int, asynchronous: bool) -> None:
+    memory = ToolMemory.open(fallback_map=REVERSIBLE, mode="act", sleep=lambda _: None)
+    made: list[str] = []
+
+    def run(tool: str, arguments: Mapping[str, Any]) -> Any:
+        made.append(tool)
+        on = made.count("set_alarm") > idle
+        return {**arguments, "on": on} if tool == "get_alarm" else "The alarm is set."
+
+    async def run_awaited(tool: str, arguments: Mapping[str, Any]) -> Any:
+        return run(tool, arguments)
+
+    async def no_sleep(_: float) -> None: ...
+
+    wish = ToolCall("set_alarm", {"alarm": "a1"}, memory.effect_of("set_alarm"), "c")
+    handled = (
+        asyncio.run(memory.acall(wish, run_awaited, sleep=no_sleep))
+        if asynchronous
+        else memory.call(wish, run)
+    )
+    times = min(idle + 1, 3)
+    assert made == ["set_alarm", "get_alarm"] * times
+    assert handled.outcome.ok is (idle < 3)
+    assert (handled.context is None) is (idle < 3)
 
 
 def test_where_the_map_says_always_advise_asks_for_the_look() -> None:
