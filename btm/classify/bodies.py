@@ -9,6 +9,7 @@ from typing import Any
 from btm.classify import body_keys as keys
 from btm.classify import numbers, retry_after, texts
 from btm.classify.codes import of_json_rpc
+from btm.classify.deciding import judges
 from btm.classify.envelopes import failing_node, failing_part
 from btm.classify.explaining import explain, unexplained
 from btm.classify.finding import DEFAULT, WEAK, Finding, surest
@@ -32,8 +33,7 @@ def of_mapping(
     ``failed`` says that a framework has marked the result as an error already.
     """
     if not failed and is_quiet(body):
-        refused = user_errors(body) if call.effect is Effect.WRITE and "data" in body else None
-        return None if refused is None else of_mapping(refused, call, now, failed=True)
+        return _of_refusal(body, call, now) if "data" in body else None
     exits = keys.fields_of(body).exits
     exit_code = body[exits[0]] if exits else None
     if type(exit_code) is int and (failed or not _is_of_a_job(body)):
@@ -44,13 +44,21 @@ def of_mapping(
         return surest((said, of_json_rpc(rpc["code"]))) or unexplained("json-rpc")
     if not failed and not tells_failure(body, call):
         part = failing_part(body, call)
-        return None if part is None else of_mapping(part, call, now, failed=True)
+        return _of_refusal(body, call, now) if part is None else of_mapping(part, call, now, failed=True)
     found = explain(body)
     wait = retry_after.in_body(body, now)
     headers = body.get("headers")
     if wait is None and isinstance(headers, Mapping):
         wait = retry_after.in_headers(headers, now, limited=found.kind is K.RATE_LIMIT)
     return texts.rate_or_quota(found if wait is None else found._replace(retry_after_s=wait))
+
+
+def _of_refusal(body: Mapping[str, Any], call: ToolCall, now: float | None) -> Finding | None:
+    """Return what a write's own list of errors says, wherever it stands beside what was sent."""
+    if call.effect is not Effect.WRITE or judges(call.tool) or keys.ERROR_TOOL.search(call.tool[:80]):
+        return None
+    refused = user_errors(body)
+    return None if refused is None else of_mapping(refused, call, now, failed=True)
 
 
 def of_envelope(answer: Mapping[str, Any], call: ToolCall, now: float | None) -> Finding | None:

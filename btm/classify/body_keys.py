@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
+from btm.classify.keys import snake
 from btm.classify.rules import form, table
 from btm.support.process_state import kept
 
@@ -47,9 +48,32 @@ _ROLES = ("errors", "messages", "statuses", "codes", "flags", "write_flags", "ex
 _MEMBERS = ["errors", "statuses", "exits", "flags", "write_flags", "wordy", "messages"]
 _SAYS_ERROR = re.compile(
     r"^(?!last|prev|num|max|is|has|total|count).*(?:error(?:message|code|detail|text|summary|reason|type|description)?s?"
-    r"|(?:refusal|decline|rejection|failure)(?:reason|message|code|reasoncode)?)$"
+    r"|exception|fault|(?:refusal|decline|rejection|failure)(?:reason|message|code|reasoncode)?)$"
 )
 """Names that speak of an error in a body that holds nothing else."""
+
+
+@cache
+def _error_name() -> re.Pattern[str]:
+    """Names made of a word for an error, in any language, and of words for what is told of it: ``arrayErrores``."""
+    words, around = (
+        "|".join(sorted(_listed(name), key=len, reverse=True)) for name in ("errors", "around_errors")
+    )
+    return re.compile(rf"(?:{around})*(?:{words})(?:{around})*")
+
+
+@lru_cache(maxsize=4_096)
+def is_error(name: str) -> bool:
+    """Whether a field by its name holds an error, an error's code or its words."""
+    return _error_name().fullmatch(bare(name)) is not None
+
+
+@lru_cache(maxsize=4_096)
+def speaks_of_errors(name: str) -> bool:
+    """Whether one of a field name's words is one for an error, and none says that it counts or keeps them."""
+    said = set(snake(name).split("_"))
+    return is_error(name) or not (said.isdisjoint(words_of("errors")) or said & words_of("about_errors"))
+
 
 _COMPOUND = re.compile(
     r"(?:response|result|status|error|err|exception|fault|return|reply|declined?)"
@@ -118,10 +142,12 @@ def _sorted_out(names: list[str]) -> Fields:
     for role in _ROLES:
         ranks = _ranks(role)
         by_role[role] = tuple(sorted((n for n in names if bare(n) in ranks), key=lambda n: ranks[bare(n)]))
-    if all(is_trimming(n) or n in by_role["errors"] or _SAYS_ERROR.search(bare(n)) for n in names):
-        by_role["errors"] += tuple(
-            n for n in names if _SAYS_ERROR.search(bare(n)) and n not in by_role["errors"]
-        )
+    alone = all(is_trimming(n) or is_error(n) or _SAYS_ERROR.search(bare(n)) for n in names)
+    by_role["errors"] += tuple(
+        n
+        for n in names
+        if n not in by_role["errors"] and (is_error(n) or (alone and _SAYS_ERROR.search(bare(n))))
+    )
     by_role["messages"] += tuple(
         n for n in names if n not in by_role["messages"] and _COMPOUND.search(bare(n))
     )

@@ -34,8 +34,11 @@ def is_error_list(items: list[Any]) -> bool:
 
 
 def _is_error_item(item: Mapping[str, Any]) -> bool:
-    names = {keys.bare(name) for name in item if isinstance(name, str)}
-    if names.isdisjoint(_WHAT):
+    told = {name: value for name, value in item.items() if isinstance(name, str) and value is not None}
+    names = {keys.bare(name) for name in told}
+    if told and all(keys.is_error(name) or keys.is_trimming(name) for name in told):
+        return any(keys.is_error(name) and isinstance(value, str) and value for name, value in told.items())
+    if names.isdisjoint(_WHAT) or any(told.get(name) in (0, "0") for name in told if keys.is_error(name)):
         return False
     return not names.isdisjoint(_ITEM_CODES) or ("code" in names and not names.isdisjoint(_WHERE))
 

@@ -32,6 +32,7 @@ _META = names(
     " total_results num_results number_of_results currency timestamp version source returned "
     "has_next links id params parameters next previous facets account_id project_id location "
     "radius category duration_ms truncated"
+    " prefix marker next_marker delimiter max_results max_keys is_truncated service_endpoint container_name"
 )
 _GOOD_NEWS = form("emptiness", "good_news")
 _SILENT_TOOLS = form("emptiness", "silent_tools")
@@ -117,7 +118,7 @@ def could_be_empty(value: Any) -> bool:
     if (type(value) is not dict and not isinstance(value, Mapping)) or len(value) > _MOST_FIELDS:
         return False
     for member in value.values():
-        if not member and (member is None or type(member) in (list, dict)):
+        if not member and (member is None or type(member) in (list, dict, str)):
             return True
         if member == "ZERO_RESULTS":
             return True
@@ -174,6 +175,8 @@ def _is_bare_list(body: Mapping[str, Any], tool: _Tool) -> bool:
 def _field(name: str, value: Any, tool: _Tool, nested: bool) -> _Field:
     if value is None:
         return _Field.EMPTY if nested or name in _ANSWER_NAMES else _Field.NEUTRAL
+    if value == "" and name.endswith("s") and tool.looks and _holds_answer(name, tool):
+        return _Field.EMPTY  # an element of XML without members
     if isinstance(value, list | Mapping) and not value:
         if name in _TRIMMINGS or _GOOD_NEWS.search(name) or not _holds_answer(name, tool):
             return _Field.NEUTRAL

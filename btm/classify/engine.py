@@ -152,6 +152,7 @@ def _explicit(value: Any, call: ToolCall, now: float | None) -> tuple[Any, Findi
         return _explicit_text(value, call, now)
     value = tamed(value)
     if type(value) is dict:
+        value = json_texts.opened(value)
         return value, bodies.of_mapping(value, call, now) or login_pages.of_mapping(value, call)
     if isinstance(value, list | tuple):
         return _explicit_list(value, call, now)
@@ -186,12 +187,13 @@ def _explicit_list(value: Any, call: ToolCall, now: float | None) -> tuple[Any, 
 
 
 def _explicit_text(text: str, call: ToolCall, now: float | None) -> tuple[Any, Finding | None]:
-    text = plain_of(text)
+    text = json_texts.unpadded(plain_of(text))
     first = text[:1] if text[:1] > " " else text[:200].lstrip()[:1]
     if first in ("{", "["):
         value = json_texts.parsed(text) if len(text) <= _JSON_LIMIT else None
         if value is not None:
             if type(value) is dict:
+                value = json_texts.opened(value)
                 bare = None if frameworks.is_bare(value) else frameworks.unwrap(value)
                 if bare is not None and bare.is_error:
                     return value, bodies.of_failed_value(bare.value, call, now)

@@ -48,12 +48,15 @@ def failing_node(answer: Mapping[str, Any], call: ToolCall) -> Mapping[str, Any]
 def _is_marked(node: Mapping[str, Any]) -> bool:
     named = keys.fields_of(node)
     flagged = any(is_no(node[name]) for name in named.flags)
-    errors = (node[name] for name in named.errors if name not in named.statuses)
-    return (
-        flagged
-        or http_status(node) is not None
-        or any(isinstance(error, Mapping) and error for error in errors)
-    )
+    errors = (value for name, value in islice(node.items(), _MOST) if keys.speaks_of_errors(str(name)))
+    return flagged or http_status(node) is not None or any(_says_what(error) for error in errors)
+
+
+def _says_what(error: Any) -> bool:
+    """Whether a value under a name for errors is an error, or a list of them."""
+    if isinstance(error, list):
+        return any(isinstance(item, str | Mapping) and item for item in error[:5])
+    return isinstance(error, Mapping) and bool(error)
 
 
 def _nodes(answer: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

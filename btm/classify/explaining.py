@@ -13,6 +13,7 @@ from btm.classify.complaints import are_field_errors, are_sentences, is_validato
 from btm.classify.finding import DEFAULT, EXACT, NONE, WEAK, Finding, surest
 from btm.classify.status import of_status
 from btm.classify.telling import http_status
+from btm.classify.types import name_as_words
 from btm.model import ErrorKind as K
 
 _NESTED_CODES = (
@@ -61,7 +62,9 @@ def _explained(body: Mapping[str, Any], said: str) -> Finding:
 def _in_words(said: str) -> Finding | None:
     """Return what messages say: a message may be a code, and a special one says more than a general one."""
     parts = said.split(" ; ")
-    coded = surest(of_code(part) for part in parts[:6] if part.isupper() and " " not in part)
+    coded = surest(
+        of_code(part) or _in_code(part) for part in parts[:6] if part.isupper() and " " not in part
+    )
     words = texts.of_error_text(said)
     if len(parts) > 1 and (words is None or words.kind in _GENERAL):
         others = [texts.of_error_text(part) for part in parts[1:4]]
@@ -106,7 +109,8 @@ def _codes(body: Mapping[str, Any], depth: int = 0) -> list[Finding | None]:
     for key in (*keys.fields_of(body).codes, *(k for k in _ODD_CODES if k in body)):
         value = body[key]
         if isinstance(value, str) and value and len(value) < 80 and " " not in value.strip():
-            found.append(of_code(value.rsplit("#", 1)[-1].strip()))
+            code = value.rsplit("#", 1)[-1].strip()
+            found.append(of_code(code) or _in_code(code))
         elif type(value) is int and value < -31_000:
             found.append(of_json_rpc(value))
     if depth < 2:
@@ -117,6 +121,13 @@ def _codes(body: Mapping[str, Any], depth: int = 0) -> list[Finding | None]:
             if isinstance(inner, Mapping):
                 found.extend(_codes(inner, depth + 1))
     return found
+
+
+def _in_code(code: str) -> Finding | None:
+    """Return what a code that no list knows says by the words that it is made of: ``tag_has_dependent_objects``."""
+    words = name_as_words(code)
+    said = texts.phrase_in(words) if words.count(" ") >= 2 else None
+    return None if said is None or said.confidence <= WEAK else said._replace(confidence=0.75)
 
 
 _ODD_CODES = ("id", "ECODE")

@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any
 
 import orjson
 
 _PRINTED = 4_000
 """Characters of a printed value that are read."""
+
+
+_SMALL = 3
+"""Fields of a body that can be no more than a wrapper."""
+
+_PADDED = re.compile(r"[A-Za-z_$][\w$.]{0,80}\((.*)\);?\s*", re.DOTALL)
+
+
+def unpadded(text: str) -> str:
+    """Return what a call to a function in JavaScript (JSONP) hands over, or the text itself."""
+    if "({" not in text[:84] or not text.rstrip().endswith((")", ");")):
+        return text
+    found = _PADDED.fullmatch(text)
+    return text if found is None else found.group(1).strip()
 
 
 def parsed(text: str) -> Any:
@@ -20,6 +35,17 @@ def parsed(text: str) -> Any:
     if "\n{" in text:
         return _of_lines(text)
     return _printed(text) if text.lstrip()[:2] in ("{'", "[{") and len(text) <= _PRINTED else None
+
+
+def opened(body: dict[str, Any]) -> dict[str, Any]:
+    """Return a small body with the one field whose text is JSON itself as values: what a service handed on as it came."""
+    if len(body) <= _SMALL:
+        for name, value in body.items():
+            if type(value) is str and value[:1] in ("{", "[") and value[-1:] in ("}", "]"):
+                inner = parsed(value)
+                if inner is not None:
+                    return {**body, name: inner}
+    return body
 
 
 def _of_lines(text: str) -> Any:

@@ -71,6 +71,13 @@ def of_noise(text: str, tool: str) -> Finding | None:
     return Finding(K.MALFORMED, "markup:noise", "bytes that are no text", 0.85)
 
 
+_STRICT = re.compile(r"\{\s{0,40}\"[^\"\n]{1,80}\"\s?:\s?[\"{\[\dtfn-]")
+_LOOSE = re.compile(
+    r"\.\.\.|…|//|/\*|#|\}\s*[^\s,\]}]|\]\s*[^\s,\]}]|,\s*[\]}]|[:\[,{]\s*(?:NaN|-?Infinity|None|True|False|'|<)|truncated"
+)
+"""What writers of looser forms than JSON put into it, and what is left out of a longer text."""
+
+
 def broken_json(text: str, tool: str) -> Finding | None:
     """Return MALFORMED when a text opens like JSON and breaks off; other bracketed text (a repr, a log) is left alone."""
     head = text[:64].lstrip()
@@ -79,7 +86,8 @@ def broken_json(text: str, tool: str) -> Finding | None:
         return None
     end = text[-200:].rstrip()
     if end.endswith(("}", "]", ")", ">")):
-        return None
+        whole = _STRICT.match(text) is not None and end.endswith(("}", "]")) and _LOOSE.search(text) is None
+        return Finding(K.MALFORMED, "markup:json", "JSON with a fault of form", 0.8) if whole else None
     if re.search(r"truncated|omitted|\.\.\.\s*$|…\s*$", end, re.IGNORECASE):
         return Finding(K.PARTIAL_DATA, "partial:json", "the JSON text is cut, and says so", 0.8)
     return Finding(K.MALFORMED, "markup:json", "JSON that breaks off", 0.85)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from btm.classify import body_keys as keys
 from btm.classify.finding import Finding, names
 from btm.classify.keys import Role, snake
 from btm.classify.rules import form
@@ -76,7 +77,7 @@ def of_field(role: Role, key: str, value: Any, body: Mapping[Any, Any], call: To
     if value is True:
         return _of_flag(sign, key, body)
     if sign == "items":
-        return _of_items(value, call)
+        return of_items(value, call)
     if sign == "next":
         return _next_page(key) if _is_pointer(role.name, value, body) else None
     if sign == "unprocessed":
@@ -95,7 +96,9 @@ def of_field(role: Role, key: str, value: Any, body: Mapping[Any, Any], call: To
             if _beside_data(body, value, call)
             else None
         )
-    return _of_note(key, value) if sign == "note" else None
+    if sign == "note" and is_note(value):
+        return _found("note", f"{key} speaks of an incomplete answer", 0.8)
+    return None
 
 
 def _of_status(name: str, value: Any, body: Mapping[Any, Any]) -> Finding | None:
@@ -144,17 +147,37 @@ def _of_failures(key: str, value: Any, body: Mapping[Any, Any], call: ToolCall) 
     return _found("failed-items", f"{key} is {count} beside successes") if count > 0 else None
 
 
-def _of_items(value: Any, call: ToolCall) -> Finding | None:
-    """A batch whose members have statuses of their own (HTTP 207), some well and some not."""
-    if call.effect is not Effect.WRITE or not isinstance(value, list) or len(value) < 2:
+def of_items(value: Any, call: ToolCall) -> Finding | None:
+    """A batch whose members say how they fared: by HTTP statuses (207), or with an error instead of what others hold."""
+    if not isinstance(value, list) or not 2 <= len(value) <= _MOST_ITEMS:
         return None
-    statuses = [
-        item.get("status", item.get("statusCode")) for item in value[:50] if isinstance(item, Mapping)
-    ]
+    items = [item for item in value if isinstance(item, Mapping)]
+    statuses = [item.get("status", item.get("statusCode")) for item in items]
     codes = [s for s in statuses if type(s) is int and 200 <= s <= 599]
-    if len(codes) == len(value[:50]) and min(codes) < 300 and max(codes) >= 400:
+    mixed = (
+        call.effect is Effect.WRITE and len(codes) == len(value) and min(codes) < 300 and max(codes) >= 400
+    )
+    if len(items) == len(value) and (mixed or have_errors_instead(items)):
         return _found("failed-items", "some members of the batch failed", 0.9)
     return None
+
+
+_MOST_ITEMS = 50
+
+
+def have_errors_instead(items: list[Mapping[Any, Any]]) -> bool:
+    """Whether some items hold an error, and lack what all the others hold: of several things asked for, some came."""
+    failed = [item for item in items if any(_fails(name, value) for name, value in item.items())]
+    fine = [item for item in items if item not in failed]
+    if not failed or not fine:
+        return False
+    held = set.intersection(*({k for k, v in item.items() if v not in (None, "", [], {})} for item in fine))
+    return any(all(item.get(name) in (None, "", [], {}) for item in failed) for name in held)
+
+
+def _fails(name: Any, value: Any) -> bool:
+    told = isinstance(value, str | Mapping) or (type(value) is int and not keys.counts(name))
+    return isinstance(name, str) and keys.is_error(name) and bool(value) and told
 
 
 def some_succeeded(body: Mapping[Any, Any]) -> bool:
@@ -179,11 +202,10 @@ def _beside_data(body: Mapping[Any, Any], errors: Any, call: ToolCall) -> bool:
     return body.get("success") is True or body.get("ok") is True or body.get("status") in ("success", "ok")
 
 
-def _of_note(key: str, value: Any) -> Finding | None:
-    for text in value[:5] if isinstance(value, list) else (value,):
-        if isinstance(text, str) and len(text) <= 400 and _WORDS.search(text):
-            return _found("note", f"{key} speaks of an incomplete answer", 0.8)
-    return None
+def is_note(value: Any) -> bool:
+    """Whether a message, or one of a list of them, speaks of an answer that is there in part."""
+    texts = value[:5] if isinstance(value, list) else (value,)
+    return any(isinstance(text, str) and len(text) <= 400 and _WORDS.search(text) for text in texts)
 
 
 def in_text(text: str) -> Finding | None:

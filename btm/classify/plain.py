@@ -74,7 +74,7 @@ def _read(head: str, size: int, tool: str, writes: bool) -> Read:
     if carried is not None and carried.exit == 1 and found is None and deciding.judges(tool):
         return Read(None, 0.0, carried)  # it found fault with something: that is its result
     verdict = deciding.judge(head, size, tool, carried, found, writes=writes)
-    if carried is None and _is_prose(head, size, tool, found):
+    if carried is None and "a sure opening" not in verdict.signs and _is_prose(head, size, tool, found):
         verdict = verdict._replace(chance=min(verdict.chance, FAILED - 0.01))
     if found is None:
         found = unexplained()
@@ -123,10 +123,18 @@ def _is_sure(carried: Carried, found: Finding | None, tool: str, text: str, size
 _MARKS = re.compile(r"Traceback|\w(?:Error|Exception)\b|\^\^\^")
 
 
+_ROWS = re.compile(r"\n\s{0,4}\[?\s{0,4}\{\s{0,4}\"")
+"""Objects below a line of words: what was found, and how much of it."""
+
+_LINES = 5
+
+
 def _is_prose(head: str, size: int, tool: str, found: Finding | None) -> bool:
     """Whether a text has nothing of an error's form and is long, or comes from a tool that brings songs, rules, pages."""
     if _MARKS.search(head):
         return False
+    if _ROWS.search(head) or (found is None and head.count("\n") >= _LINES):
+        return True
     if size <= FIRST:
         return deciding.tells(tool)
     return found is None or len(head.split("\n", 1)[0]) > ONE_LINE

@@ -60,6 +60,10 @@ def _in_structure(value: Any, call: ToolCall, now: float | None) -> Finding | No
     level: list[Any] = (
         [value] if type(value) is dict or isinstance(value, Mapping) else list(value[:_LIST_HEAD])
     )
+    if isinstance(value, list):
+        failed = partial.of_items(value, call)
+        if failed is not None:
+            return failed
     visited, doubt = 0, None
     for depth in range(_DEPTH):
         below: list[Any] = []

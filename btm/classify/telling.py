@@ -53,7 +53,7 @@ def is_quiet(body: Mapping[Any, Any]) -> bool:
 
 def _is_quiet_field(name: str, value: Any) -> bool:
     if value is None or value is True:
-        return value is None or name not in ("error", "isError", "failed")
+        return value is None or not (name in {"isError", "failed"} or keys.is_error(name))
     if type(value) is str and value and len(value) <= 40 and name in _PLAINLY_WORDY:
         low = value.lower()
         return (
@@ -137,10 +137,14 @@ def _was_refused(body: Mapping[str, Any], named: Fields) -> bool:
 
 
 def user_errors(body: Mapping[str, Any], depth: int = 0) -> Mapping[str, Any] | None:
-    """Return the object (Shopify's form of GraphQL) whose ``userErrors`` say that a mutation was refused, or None."""
-    for key in ("userErrors", "user_errors", "fieldErrors", "mutationErrors"):
-        if isinstance(body.get(key), list) and body[key] and isinstance(body[key][0], Mapping):
-            return {"errors": body[key]}
+    """Return the object whose list of errors says that a write was refused (``userErrors`` of GraphQL), or None."""
+    if partial.some_succeeded(body) or any(partial.is_note(body[name]) for name in fields_of(body).messages):
+        return None
+    for key, value in islice(body.items(), _LOOKED_AT):
+        if isinstance(value, list) and value and isinstance(key, str) and keys.speaks_of_errors(key):
+            said = value[0].values() if isinstance(value[0], Mapping) else value[:1]
+            if any(isinstance(text, str) and " " in text for text in said):
+                return {"errors": value}
     if depth < 3:
         for value in islice(body.values(), 8):
             if isinstance(value, Mapping):
@@ -148,6 +152,9 @@ def user_errors(body: Mapping[str, Any], depth: int = 0) -> Mapping[str, Any] | 
                 if found is not None:
                     return found
     return None
+
+
+_LOOKED_AT = 20
 
 
 def _is_bad_status(status: str, body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool:
@@ -194,14 +201,18 @@ def _are_failed_items(data: Any) -> bool:
         and 0 < len(data) <= 20
         and all(
             isinstance(item, Mapping)
-            and any(
-                str(item.get(k))[:20].lower() in keys.FIRM_BAD
-                for k in ("status", "type", "level", "severity")
+            and (
+                any(str(item.get(k))[:20].lower() in keys.FIRM_BAD for k in _SEVERITIES)
+                or _NAMES_ERROR.fullmatch(str(item.get("code"))[:60]) is not None
             )
             and any(isinstance(item.get(k), str) for k in ("message", "code", "error", "text"))
             for item in data
         )
     )
+
+
+_SEVERITIES = ("status", "type", "level", "severity")
+_NAMES_ERROR = re.compile(r"(?:[A-Z]+_)*(?:ERROR|FAILURE|EXCEPTION)(?:_[A-Z]+)*")
 
 
 def _is_record(named: Fields, call: ToolCall) -> bool:

@@ -6,17 +6,19 @@ import re
 from typing import Any
 from xml.parsers import expat
 
+from btm.classify.body_keys import speaks_of_errors
+
 LONGEST = 16_000
 _DEEPEST = 12
 _TELLING = re.compile(r"<(?:\w{1,20}:)?(?:errorcode|errormessage|faultstring)\b", re.IGNORECASE)
 _ANSWER = re.compile(
-    r"\s*(?:<\?xml[^>]{0,100}\?>\s*)?<(?:[\w-]{1,30}:)?(?=[A-Za-z])[\w.-]{0,60}?"
-    r"(?:respon[sc]e|result|reply|envelope|error|fault|exception)[\w.-]{0,20}[\s/>]",
+    r"\s*(?:<\?xml[^>]{0,100}\?>\s*)?(?:<!DOCTYPE[^\[>]{0,300}>\s*)?<(?:[\w-]{1,30}:)?(?=[A-Za-z])[\w.-]{0,60}?"
+    r"(?:(?:respon[sc]e|result|reply|envelope|error|fault|exception)[\w.-]{0,20}|(?-i:\B(?:RS|Resp)))[\s/>]",
     re.IGNORECASE,
 )
-"""How the first element of an answer is called; a document (a feed, a build file, a test report) is none."""
+"""How the first element of an answer is called (``OTA_HotelResRS``); a document (a feed, a build file) is none."""
 
-_IS_ERROR = re.compile(r"(?:error|fault|exception)(?:response)?$", re.IGNORECASE)
+_DECLARES = re.compile(r"<!(?:ENTITY|DOCTYPE[^>]{0,300}\[)", re.IGNORECASE)
 _TEXT = "#text"
 
 
@@ -28,7 +30,7 @@ def fields_of_answer(text: str) -> dict[str, Any] | None:
     if (
         len(text) > LONGEST
         or (_ANSWER.match(text) is None and _TELLING.search(text[:2_000]) is None)
-        or "<!" in text.replace("<![CDATA[", "").replace("<!--", "")
+        or _DECLARES.search(text) is not None
     ):
         return None
     root: dict[str, Any] = {}
@@ -46,7 +48,9 @@ def fields_of_answer(text: str) -> dict[str, Any] | None:
     def end(name: str) -> None:
         fields = open_elements.pop()
         said = fields.pop(_TEXT, "").strip()
-        if said and fields:
+        if _local(name) == "struct":
+            fields.update(_of_struct(fields.pop("member", None)))
+        elif said and fields:
             fields["message"] = said
         elif not fields:
             _replace_last(open_elements[-1], _local(name), said)
@@ -78,6 +82,16 @@ def fields_of_lines(text: str) -> dict[str, Any] | None:
     found = [_LINE.fullmatch(line) for line in lines]
     fields = {match.group(1): match.group(2) for match in found if match is not None}
     return fields if all(found) and any(_TELLS.search(name) for name in fields) else None
+
+
+def _of_struct(members: Any) -> dict[str, Any]:
+    """Return the members of an XML-RPC struct by their names."""
+    found = {}
+    for member in members if isinstance(members, list) else [members]:
+        if isinstance(member, dict) and isinstance(member.get("name"), str):
+            value = member.get("value")
+            found[member["name"]] = next(iter(value.values())) if isinstance(value, dict) and value else value
+    return found
 
 
 def _local(name: str) -> str:
@@ -114,5 +128,5 @@ def _inside(fields: dict[str, Any]) -> dict[str, Any]:
         inner = fields_of_answer(only) if isinstance(only, str) and only[:1] == "<" else only
         if not isinstance(inner, dict) or not inner:
             return fields
-        failed = _IS_ERROR.search(next(iter(fields))) is not None
+        failed = speaks_of_errors(next(iter(fields)))
         fields = {**inner, "success": False} if failed else inner

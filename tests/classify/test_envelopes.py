@@ -39,6 +39,42 @@ def kind(result: Any, call: ToolCall = WRITE) -> str:
         ("failed\nInvalid month", "invalid_arguments"),
         ("status=rejected\nid=7\nmessage=The card has expired", "precondition_failed"),
         ("status=approved\nid=7\nmessage=Thank you", "ok"),
+        (
+            '<OTA_PayRS><Errors><Error Code="97" ShortText="Booking not found"/></Errors></OTA_PayRS>',
+            "not_found",
+        ),
+        (
+            '<!DOCTYPE R SYSTEM "http://a.example/r.dtd"><R_Report_Exception><ServiceException>Layer not found'
+            "</ServiceException></R_Report_Exception>",
+            "not_found",
+        ),
+        ('<!DOCTYPE R [<!ENTITY a "b">]><Response><Error>&a; not found</Error></Response>', "ok"),
+        (
+            "<methodResponse><fault><value><struct><member><name>faultCode</name><value><int>5</int></value>"
+            "</member><member><name>faultString</name><value><string>No such zone: it does not exist</string>"
+            "</value></member></struct></value></fault></methodResponse>",
+            "not_found",
+        ),
+        (
+            SOAP.format(
+                "<R><arrayErrores><item><codigo>7</codigo><descripcion>Acceso denegado</descripcion></item>"
+                "</arrayErrores></R>"
+            ),
+            "auth_error",
+        ),
+        ('{"message": "{\\"errors\\":[{\\"code\\":1,\\"info\\":\\"access denied\\"}]}"}', "auth_error"),
+        ('callback({"error": "The user was not found"});', "not_found"),
+        ('{"data": null, "messages": {"warn": null, "error": ["Access denied"]}}', "auth_error"),
+        ('{"data": {"name": "A", "sectionErrorKeys": ["You must choose a language."]}}', "invalid_arguments"),
+        ('{"data": {"name": "A", "sectionErrorKeys": []}}', "ok"),
+        ('{"messages": [{"code": "CARRIER_INTERNAL_ERROR", "message": "unconverted data"}]}', "server_error"),
+        ('[{"error_point": null, "error_type": "access", "error_message": "Access denied"}]', "auth_error"),
+        ('[{"ErrorCode": 0, "Message": "OK", "To": "a@b.c"}]', "ok"),
+        ('{"type": "error.list", "errors": [{"code": "tag_was_not_found"}]}', "not_found"),
+        (
+            '{"result": {"id": "7", "failureStatus": 403, "failureDetail": "no"}, "state": {"code": 0}}',
+            "auth_error",
+        ),
     ],
 )
 def test_an_answer_in_xml_or_lines_is_read_like_a_body(answer: str, expected: str) -> None:
@@ -150,3 +186,33 @@ def test_long_prose_without_an_errors_form_is_suspected_at_most() -> None:
 def test_entities_are_not_expanded() -> None:
     bomb = '<!DOCTYPE r [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]><Response>&b;</Response>'
     assert fields_of_answer(bomb) is None
+
+
+def test_json_with_a_fault_of_form_is_malformed_and_a_looser_form_is_not() -> None:
+    assert kind('{"id": "7"\n "name": "a"}', READ) == "malformed"
+    assert kind('{"id": "7", "name": "a",}', READ) == "ok"
+    assert kind('{"id": "7", "rows": [... 20 more]}', READ) == "ok"
+
+
+def test_an_element_without_members_is_an_empty_list() -> None:
+    call = ToolCall("list_containers", {}, Effect.READ)
+    assert kind("<Results><Marker/><Containers/></Results>", call) == "empty_result"
+    assert kind("<Results><Owner>me</Owner><Containers/></Results>", call) == "ok"
+
+
+def test_of_several_things_asked_for_some_came() -> None:
+    call = ToolCall("get_ranges", {}, Effect.READ)
+    came, failed = {"range": "A1", "data": [[1]]}, {"range": "B9", "error": "Unable to parse range"}
+    assert kind([came, failed], call) == "partial_data"
+    assert kind([{**came, "error": "a note"}, {**came, "error": None}], call) == "ok"
+    assert kind([{"job": 1, "error": "timed out"}, {"job": 2, "error": None}], call) == "ok"
+
+
+def test_rows_below_a_line_of_words_are_what_was_found() -> None:
+    text = 'Total results: 1, showing 1.\n[{"level": "ERROR", "msg": "upstream timed out"}]'
+    assert kind(text, ToolCall("search", {}, Effect.READ)) == "ok"
+
+
+def test_a_tool_of_documents_that_says_what_it_failed_to_do_has_failed() -> None:
+    said = "Failed to query documents from collection 'notes': expected dimension 384, got 768"
+    assert kind(said, ToolCall("query_documents", {}, Effect.READ)) == "invalid_arguments"
