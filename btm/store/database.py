@@ -32,7 +32,7 @@ from sqlalchemy.pool import StaticPool
 
 from btm.errors import StoreError
 from btm.store import troubles
-from btm.store.troubles import store_error
+from btm.store.troubles import primary_code, store_error
 from btm.support.forks import no_fork
 
 MEMORY = ":memory:"
@@ -208,6 +208,9 @@ class Database:
         except (DatabaseError, InterfaceError) as error:
             if isinstance(error, _OF_STATEMENTS):
                 raise
+            if self.path is not None and primary_code(error) == sqlite3.SQLITE_READONLY:
+                # A connection that was opened while the file could not be written is one to read for good.
+                self._engine.dispose()
             raise store_error(self.name, error, self.path) from error
 
     def close(self) -> None:
@@ -279,8 +282,7 @@ def _compiled(
 
 def is_locked(error: SQLAlchemyError) -> bool:
     """Whether a database could not be had because another connection writes it."""
-    code = getattr(getattr(error, "orig", None), "sqlite_errorcode", None)
-    return code is not None and code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+    return primary_code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 def _quoted(path: str) -> str:

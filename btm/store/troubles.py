@@ -49,11 +49,16 @@ def cause(error: SQLAlchemyError) -> str:
     return str(getattr(error, "orig", None) or error)
 
 
+def primary_code(error: SQLAlchemyError) -> int | None:
+    """Return SQLite's own code of an error, without what an extended one says beyond it; None for other databases."""
+    code: int | None = getattr(getattr(error, "orig", None), "sqlite_errorcode", None)
+    return None if code is None else code & 0xFF
+
+
 def _cure(error: SQLAlchemyError, path: str | None) -> str:
-    code = getattr(getattr(error, "orig", None), "sqlite_errorcode", None)
-    if code is None:
+    primary = primary_code(error)
+    if primary is None:
         return ""
-    primary = code & 0xFF  # the rest of an extended code says more than a cure needs
     if primary == sqlite3.SQLITE_CANTOPEN and path is not None:
         if Path(path).is_dir():
             return "it is a folder; name a file in it"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import ctypes
 import logging
 import os
 import resource
@@ -73,6 +74,33 @@ def pay(path: str, mode: str, how: str, ledger: str) -> None:
     memory.close()
 
 
+def read_only(path: str, rounds: str) -> None:
+    """Take the right to write from the database under a running memory, have another one opened, and give it back."""
+    # Root may write whatever it likes, unless it gives its capabilities away.
+    capset: Any = ctypes.CDLL(None).capset
+    capset((ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)())
+    memory = ToolMemory.open(path, sleep=lambda seconds: None)
+    lived(memory, "first")
+    good = memory.flush()
+    for item in range(int(rounds)):
+        _allow(Path(path), 0o444, 0o555)
+        late = ToolMemory.open(path, sleep=lambda seconds: None)
+        lived(memory, f"a{item}")
+        lived(late, f"b{item}")
+        good &= not late.flush()
+        _allow(Path(path), 0o644, 0o755)
+        good &= late.flush() and late.close() and memory.flush()
+    print(good and memory.close())
+
+
+def _allow(path: Path, file_mode: int, folder_mode: int) -> None:
+    path.parent.chmod(0o755)
+    for file in path.parent.glob(f"{path.name}*"):
+        if not file.name.endswith(".key"):
+            file.chmod(file_mode)
+    path.parent.chmod(folder_mode)
+
+
 def command(kill_after: str, *argv: str) -> None:
     """Run a btm command, in 2 GB of memory at most; kill it after so many steps of SQLite inside, 0: never."""
     resource.setrlimit(resource.RLIMIT_AS, (2_000_000_000, resource.RLIM_INFINITY))
@@ -95,5 +123,11 @@ def command(kill_after: str, *argv: str) -> None:
 
 
 if __name__ == "__main__":
-    commands = {"acknowledge": acknowledge, "attempts": attempts, "pay": pay, "command": command}
+    commands = {
+        "acknowledge": acknowledge,
+        "attempts": attempts,
+        "pay": pay,
+        "read_only": read_only,
+        "command": command,
+    }
     commands[sys.argv[1]](*sys.argv[2:])

@@ -148,6 +148,19 @@ def no_room(folder: Path, nightly: bool) -> Told:
     )
 
 
+def read_only(folder: Path, nightly: bool) -> Told:
+    """Make database and folder read-only while they are used, and writable again."""
+    rounds, path = (50 if nightly else 8), folder / "btm.db"
+    said = child("read_only", path, rounds).communicate()[0].strip()
+    calls, attempts, total, check = counts(path)
+    held = (calls, attempts, round(total), check) == (4 * rounds + 2, 2 * rounds + 1, 2 * rounds + 1, "ok")
+    return (
+        f"database and folder made read-only {rounds} times, under a memory and before another is opened",
+        "flush tells the truth; all is written when they can be again",
+        held and said == "True",
+    )
+
+
 def replaced(folder: Path, nightly: bool) -> Told:
     """Delete the database, and put another in its place, while a memory has it open."""
     rounds, path = (20 if nightly else 4), folder / "btm.db"
@@ -265,6 +278,7 @@ ALL: dict[str, Callable[[Path, bool], Told]] = {
     "payments": payments,
     "locked": locked,
     "disk full": no_room,
+    "read-only": read_only,
     "deleted": replaced,
     "damaged": damaged,
     "clock": clocks,

@@ -462,14 +462,21 @@ def test_a_read_only_database_is_a_store_error(tmp_path: Path, monkeypatch: pyte
         store.write([event(1)])
 
 
-READ_ONLY = """
-import ctypes, os, sys
+NO_ROOT = """
+import ctypes, os
+if os.geteuid() == 0:  # root may write anything, unless it gives its capabilities away (or, without any, its name)
+    capset = getattr(ctypes.CDLL(None), "capset", None)
+    if capset is None or capset((ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()) != 0:
+        os.seteuid(65534)
+"""
+READ_ONLY = f"""
+import os, sys
 from btm import FallbackMap, ToolMemory
 from btm.errors import StoreError
 from btm.planning.policy import Policies
 path = sys.argv[1]
 folder = os.path.dirname(path)
-authored = {"fallback_map": FallbackMap.empty(), "policies": Policies.load("default")}
+authored = {{"fallback_map": FallbackMap.empty(), "policies": Policies.load("default")}}
 ToolMemory.open(path, **authored).close()
 try:  # imports all that naming a trouble needs, while the package can still be read
     ToolMemory.open(folder, **authored)
@@ -477,10 +484,7 @@ except StoreError:
     pass
 os.chmod(path, 0o444)
 os.chmod(folder, 0o555)
-if os.geteuid() == 0:  # root may write anything, unless it gives its capabilities away (or, without any, its name)
-    capset = getattr(ctypes.CDLL(None), "capset", None)
-    if capset is None or capset((ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()) != 0:
-        os.seteuid(65534)
+{NO_ROOT}
 for name in (path, path + ".new"):
     try:
         ToolMemory.open(name, strict=True, **authored)
@@ -501,6 +505,44 @@ def test_opening_what_may_not_be_written_names_the_cure() -> None:
     old, new = done.stdout.splitlines()
     assert "readonly database; btm writes what it learns" in old, done.stderr
     assert "unable to open database file; the file and its folder must be" in new
+
+
+WRITABLE_AGAIN = f"""
+import os, sys
+from pathlib import Path
+from btm import Effect, ToolCall, ToolMemory
+path = Path(sys.argv[1])
+{NO_ROOT}
+first = ToolMemory.open(path)
+first.call(ToolCall("get", {{}}, Effect.READ, "one", "1"), lambda tool, arguments: "answer")
+assert first.flush()
+files = [file for file in path.parent.iterdir() if not file.name.endswith(".key")]
+for file in files:
+    file.chmod(0o444)
+path.parent.chmod(0o555)
+late = ToolMemory.open(path)
+late.call(ToolCall("get", {{}}, Effect.READ, "two", "1"), lambda tool, arguments: "answer")
+print(late.flush())
+path.parent.chmod(0o755)
+for file in files:
+    file.chmod(0o644)
+print(late.flush())
+print(late.close(), first.close())
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="this platform knows no users")
+def test_a_database_that_could_not_be_written_is_written_once_it_can_be() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o777)
+        path = Path(folder) / "data" / "btm.db"
+        path.parent.mkdir()
+        path.parent.chmod(0o777)
+        command = [sys.executable, "-c", WRITABLE_AGAIN, str(path)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        path.parent.chmod(0o777)
+        assert done.stdout.splitlines() == ["False", "True", "True True"], done.stderr
+        assert len(SqlStore(path).log("calls")) == 2
 
 
 def test_a_full_disk_when_opening_names_the_cure() -> None:
