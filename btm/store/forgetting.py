@@ -14,6 +14,9 @@ from btm.store.rows import KEY_COLUMNS, attempt, name, sums
 Removed = Mapping[str, int]
 """How many rows of each table were removed; tables of which none was are left out."""
 
+KEPT_IN_MEMORY = 50_000
+"""The latest calls that a database in this process's memory keeps, with what belongs to them: about 40 MB."""
+
 _PRECISE = 1e-9  # of a sum: what is left below that, when all of it is taken out, is rounding
 _SETTLED = tuple(state for state in IntentState if state.settled)
 
@@ -94,6 +97,26 @@ def before(connection: Connection, moment: float) -> Removed:
             t.intents: and_(t.intents.c.at < moment, t.intents.c.state.in_(_SETTLED)),
         },
     )
+
+
+class LatestCalls:
+    """Keeps the log of a database in this process's memory from growing: the latest calls stay, and all sums."""
+
+    def __init__(self) -> None:
+        self._new = 0
+
+    def keep(self, connection: Connection, new: int) -> None:
+        """Note that ``new`` calls were written, and remove what is older than the latest now and then."""
+        self._new += new
+        if self._new < KEPT_IN_MEMORY // 10:
+            return
+        self._new = 0
+        ends = t.calls.c.ended_at
+        oldest = connection.execute(
+            select(ends).order_by(ends.desc()).offset(KEPT_IN_MEMORY - 1).limit(1)
+        ).scalar()
+        if oldest is not None:
+            before(connection, float(oldest))
 
 
 def _removed(connection: Connection, which: Mapping[Table, ColumnElement[bool]]) -> Removed:

@@ -79,6 +79,7 @@ class SqlStore:
         self._key_warning = ""
         self._loaded: Snapshot | None = None
         self._prune_at: float | None = None
+        self._latest = forgetting.LatestCalls()
         place = str(where) if where is not None else MEMORY
         self._database = Database(place, self._ready, self._prepare, read_only=read_only)
         self._database.make()
@@ -284,6 +285,8 @@ class SqlStore:
             for event in events:
                 if isinstance(event, IncidentEvent) and event.found_wrong is not None:
                     late_reports.turn(connection, self._asked.landmark, *event.found_wrong)
+            if self._database.in_memory:
+                self._latest.keep(connection, len(calls))
         return duplicates
 
     def unsettled(self, conversation: str) -> Sequence[Intent]:

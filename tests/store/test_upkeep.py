@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from core_kit import NO_MAP, Clock, Tools, call, memory_of, recounted, stored
+from core_kit import NO_MAP, Clock, Tools, call, key, memory_of, recounted, stored
 
 from btm.errors import StoreError
 from btm.model import Effect, ToolCall
-from btm.store import hash_key, meta, upkeep
+from btm.store import forgetting, hash_key, meta, upkeep
 from btm.store.dump import lines, read_into
 from btm.store.sql import SqlStore
 
@@ -139,6 +140,27 @@ def test_a_clock_that_is_ahead_and_a_write_in_doubt_remove_nothing(tmp_path: Pat
     store = SqlStore(path, now=clock.now + 100 * DAY)
     found = upkeep.info(store)
     assert (found.rows["calls"], found.unsettled) == (2, 1)
+
+
+def test_a_database_in_memory_keeps_the_latest_calls_and_all_that_was_learned(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(forgetting, "KEPT_IN_MEMORY", 20)
+    clock = Clock()
+    with memory_of(clock, fallback_map=NO_MAP, half_life_s=math.inf) as memory:
+        for number in range(50):
+            for reply in (TimeoutError("timed out"), "fine"):
+                memory.call(call("get_order", f"talk{number}"), Tools(get_order=[reply]))
+            memory.end(f"talk{number}")
+            memory.flush()
+            clock.now += 60.0
+        store = memory._store
+        assert isinstance(store, SqlStore)
+        for table, most in (("calls", 22), ("attempts", 12), ("incidents", 12)):
+            kept = store.log(table)
+            assert 0 < len(kept) <= most
+            assert kept[-1]["conversation"] == "talk49"
+        assert stored(store) == {key("get_order", "timeout", "retry"): (50.0, 0.0)}
 
 
 def test_a_backup_is_whole_and_goes_on_under_the_same_key(tmp_path: Path) -> None:
