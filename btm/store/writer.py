@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import logging
 import random
+import sys
 import threading
 import time
 import weakref
@@ -230,6 +231,7 @@ class _Queue:
             self._thread = threading.Thread(target=self._run, name="btm-writer", daemon=True)
             self._thread.start()
         _live.add(self)
+        _flush_at_end_of_worker()
         return True
 
     # -- the writer's side ------------------------------------------------------------------------------------------
@@ -374,6 +376,13 @@ def _words(error: Exception) -> str:
 
 
 _live: weakref.WeakSet[_Queue] = follows_the_living(__name__, weakref.WeakSet())
+
+
+def _flush_at_end_of_worker() -> None:
+    """Have :mod:`multiprocessing` see to it, in a worker of its own: it ends forked ones without Python's shutdown."""
+    process, util = (sys.modules.get(f"multiprocessing.{name}") for name in ("process", "util"))
+    if process is not None and util is not None and process.parent_process() is not None:
+        util.Finalize(None, _flush_at_exit, exitpriority=0)
 
 
 @atexit.register

@@ -9,6 +9,7 @@ import os
 import resource
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +124,7 @@ def command(kill_after: str, *argv: str) -> None:
 
 
 if __name__ == "__main__":
-    commands = {
+    commands: dict[str, Callable[..., None]] = {
         "acknowledge": acknowledge,
         "attempts": attempts,
         "pay": pay,

@@ -12,12 +12,15 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
+from multiprocessing import get_all_start_methods
 from pathlib import Path
 
 import pytest
 
 from btm.store.sql import SqlStore
 
+FROZEN_S = float(os.environ.get("BTM_FROZEN_S", "0.5"))
+"""How long a function is frozen between requests, in seconds."""
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 pytestmark = pytest.mark.xdist_group("workers")
@@ -93,6 +96,48 @@ def test_gunicorns_workers_learn_into_one_database(tmp_path: Path, preload: bool
     assert all(said.startswith(f"o{number}: shipped") for number, said in enumerate(answers))
     # Every request was a call, and the first one of each worker failed and was repeated.
     assert learned(tmp_path) == (40 + len(workers), len(workers))
+
+
+@pytest.mark.parametrize(
+    "how", [how for how in ("fork", "spawn", "forkserver") if how in get_all_start_methods()]
+)
+def test_processes_of_multiprocessing_write_what_they_learned_when_they_end(how: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(HERE / "process_pools.py"), how],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=variables(tmp_path),
+        timeout=180,
+        check=True,
+    )
+    processes = {said.rpartition(" ")[2] for said in done.stdout.splitlines()}
+    assert len(processes) > 2
+    # The process that stood alone says nothing: its call, and the repeat of it.
+    assert learned(tmp_path) == (21 + len(processes) + 2, len(processes) + 1)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="this platform cannot stop a process")
+def test_a_function_that_is_frozen_between_requests_and_killed_in_the_end_lost_nothing(
+    tmp_path: Path,
+) -> None:
+    command = [sys.executable, str(HERE / "one_request.py")]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=variables(tmp_path)
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for number in range(3):
+            process.stdin.write(f"o{number}\n")
+            process.stdin.flush()
+            said = process.stdout.readline()
+            assert said.startswith(f"True o{number}: shipped")
+            process.send_signal(signal.SIGSTOP)  # with the answer, before anything else of the process runs
+            assert learned(tmp_path) == (number + 2, 1)
+            time.sleep(FROZEN_S)
+            process.send_signal(signal.SIGCONT)
+        process.kill()
+    assert learned(tmp_path) == (4, 1)
 
 
 CELERY_CLIENT = """
