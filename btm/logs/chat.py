@@ -15,10 +15,11 @@ from btm.logs import dialects, wire
 from btm.logs.conversation import Conversation, Passed, RecordedCall, Skipped
 from btm.logs.finding import Found, are_updates, conversations_in, updates_in
 from btm.logs.layout import SHARED_IDS, id_in, plain_in, reward_in, start_in, task_in
-from btm.logs.parts import is_message, read_message, unwrapped
+from btm.logs.parts import read_message
 from btm.logs.records import DIGITS, Log, Record, digest_of
 from btm.logs.sample import Sample, Shape
 from btm.logs.scanner import Path
+from btm.logs.shapes import is_message, is_piece, unwrapped
 from btm.logs.turns import Turns
 from btm.logs.values import arguments_of, time_of
 
@@ -56,6 +57,10 @@ def records_apart(sample: Sample) -> Path | None:
     """Return where the records lie that are a conversation each; None for a log whose records are messages."""
     if sample.shape is not Shape.OBJECT and are_updates(sample.records):
         return None
+    if any(map(is_piece, sample.records)):
+        return (
+            None  # events: some may hold the messages of a model's call, and the calls are told by themselves
+        )
     for record in sample.records:
         if is_message(record):
             return None

@@ -7,6 +7,7 @@ Hermes, Qwen     ``<tool_call>{"name", "arguments"}</tool_call>``  ``<tool_respo
 Llama, Qwen      ``<function=NAME>...</function>``                the same, or a message of role tool
 Claude's XML     ``<invoke name="NAME">``                        ``<function_results>...``
 Cline, Roo       ``<NAME><parameter>...</parameter></NAME>``      ``[NAME for '...'] Result:``
+OpenHands        ``<function=NAME>...</function>``                ``EXECUTION RESULT of [NAME]:``
 Open WebUI       ``<details type="tool_calls" name arguments>``  its ``result``
 ReAct, CrewAI    ``Action: NAME``, ``Action Input: {...}``        ``Observation: ...``
 mini-SWE-agent   a fenced block of bash                          ``<returncode>``, ``<output>``
@@ -48,7 +49,7 @@ _ATTRIBUTE = re.compile(r'([\w-]+)="([^"]*)"')
 _RESPONSE = re.compile(
     r"<(tool_response|function_results|function_result|tool_result)>\s*(.*?)\s*</\1>", re.DOTALL
 )
-_RESULT = re.compile(r"^\[(\w+)[^\]\n]*\] Result:\s*(.*)", re.DOTALL)
+_RESULT = re.compile(r"^(?:\[(?:\w+)[^\]\n]*\] Result:|EXECUTION RESULT of \[\w+\]:)\s*(.*)", re.DOTALL)
 _ERROR = re.compile(r"<error>\s*(.*?)\s*</error>", re.DOTALL)
 _SURROUNDINGS = re.compile(r"\s*<environment_details>.*?(?:</environment_details>|\Z)\s*", re.DOTALL)
 _RETURNED = re.compile(r"<returncode>\s*(-?\d+)\s*</returncode>(.*)", re.DOTALL)
@@ -137,7 +138,7 @@ def answers(turns: Turns, text: str) -> bool:
     if responses:
         return True
     if (found := _RESULT.match(text)) is not None:
-        said = _SURROUNDINGS.sub("", found[2])
+        said = _SURROUNDINGS.sub("", found[1])
         error = _ERROR.search(said)
         failed = error is not None and (said.startswith(("The tool execution failed", "Error", "<error>")))
         turns.result(None, error[1] if failed and error is not None else said, True if failed else None)

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from btm.logs.layout import AROUND, LISTS
-from btm.logs.parts import is_message, unwrapped, who_says
+from btm.logs.shapes import is_message, unwrapped, who_says
 from btm.logs.values import parsed_json, time_of
 from btm.logs.words import plain
 
@@ -77,7 +77,8 @@ def conversations_in(value: Any, owner: Mapping[str, Any] | None = None, depth: 
             if several:
                 yield from several
                 return
-    for name, inner in value.items():
+    for name, held in value.items():
+        inner = parsed_json(held) if not depth and type(held) is str and held[:2] in ('{"', "[{") else held
         if inner and isinstance(inner, dict | list) and plain(str(name)) not in _NO_MESSAGES:
             yield from conversations_in(inner, around, depth + 1)
 

@@ -1,5 +1,7 @@
 """Logs that are no JSON, as the JSON lines that they stand for: tables (CSV) and Semantic Kernel's chat history in XML.
 
+So are those that hold changes in the place of what was changed (VS Code's chats).
+
 Values in JSON in which texts stand once and are named by number (n8n's ``flatted``) are unfolded here as well.
 """
 
@@ -23,6 +25,7 @@ _HEADER = re.compile(
     rb'(?:"?[\w. ]+"?,)*"?(?:trace_?id|inputs?|outputs?|request|response|messages)"?[,\r\n]', re.IGNORECASE
 )
 _XML, _FLATTED = b"<chat_history", (b'[{"startData"', b'[{"resultData"', b'[{"version"')
+_CHANGES = re.compile(rb'\{\s*"kind"\s*:\s*0\s*,\s*"v"\s*:\s*\{')
 _LARGEST = 32 << 20
 _DEPTH, _OFTEN = 60, 20
 
@@ -34,6 +37,8 @@ def as_json(first: bytes, rest: Iterable[bytes]) -> Iterator[bytes] | None:
         return _history(first, rest)
     if begins.startswith(_FLATTED):
         return _executions(first, rest)
+    if _CHANGES.match(begins):
+        return _changed(first, rest)
     return _rows(first, rest) if _HEADER.match(begins) else None
 
 
@@ -55,6 +60,31 @@ def _executions(first: bytes, rest: Iterable[bytes]) -> Iterator[bytes]:
     for line in _lines(first, rest):
         own = sha256(line.encode()).hexdigest()[:32]
         yield orjson.dumps({"executionId": own, "data": line.strip()}) + b"\n"
+
+
+def _changed(first: bytes, rest: Iterable[bytes]) -> Iterator[bytes]:
+    """Give the chat that a log of its changes leads to: VS Code writes it whole, then what is set and added where."""
+    state: Any = None
+    for line in _lines(first, rest):
+        try:
+            change = orjson.loads(line)
+            kind, value = change["kind"], change.get("v")
+            if kind == 0:
+                state = value
+                continue
+            *way, last = change["k"]
+            place = state
+            for key in way:
+                place = place[key]
+            if kind == 1:
+                place[last] = value
+            elif kind == 2:
+                del place[last][change.get("i", len(place[last])) :]
+                place[last] += value or []
+        except (ValueError, LookupError, TypeError) as error:
+            if line.strip():
+                raise EOFError(f"a change of a chat that cannot be followed: {error}") from error
+    yield orjson.dumps(state)
 
 
 def _lines(first: bytes, rest: Iterable[bytes]) -> Iterator[str]:

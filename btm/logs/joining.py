@@ -18,10 +18,10 @@ from btm.logs.chat import MALFORMED, read_messages, reason
 from btm.logs.conversation import NO_RESULT, Conversation, Entry, Passed, Skipped
 from btm.logs.finding import Found, conversations_in
 from btm.logs.layout import SHARED_IDS, reward_in, start_in
-from btm.logs.parts import is_message
 from btm.logs.records import Log, digest_of
 from btm.logs.sample import Sample, Shape
 from btm.logs.scanner import Path
+from btm.logs.shapes import is_message
 from btm.logs.turns import Turns
 from btm.support.untrusted import canonical
 

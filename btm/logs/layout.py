@@ -22,6 +22,7 @@ SHARED_IDS = (
     "session_id",
     "sessionId",
     "sessionID",
+    "sessionKey",
 )
 """The keys by which messages that are logged one by one name their conversation."""
 

@@ -13,11 +13,14 @@ _LONE_SURROGATE = re.compile(
     rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 )
 
+NO_JSON = re.compile(rb"\s*(?:[^\s{\[\"]|\[\s*(?:[^\s\d{\[\"\]tfn-]|\d+\s*[^\s\d,.\]eE]))")
+"""A line that no JSON document begins with: a logger's words, a time in brackets. Records may follow."""
+
 
 def after_prefix(line: bytes) -> bytes:
     """Return the JSON object of a line that a logger put a time and level before, or the line as it is."""
     start = line.find(b'{"', 0, _PREFIX)
-    return line[start:] if start > 0 and line[:1] not in (b"{", b"[", b'"') else line
+    return line[start:] if start > 0 and NO_JSON.match(line) else line
 
 
 def loads(raw: bytes) -> Any:

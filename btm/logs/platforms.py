@@ -16,7 +16,7 @@ from btm.logs.conversation import NO_RESULT
 from btm.logs.finding import both_sides
 from btm.logs.loose import Asked, LooseCall
 from btm.logs.modelcalls import events_of, messages_in
-from btm.logs.parts import unwrapped
+from btm.logs.shapes import unwrapped
 from btm.logs.spans import attributes_of, flat_span, spans_in
 from btm.logs.values import is_control_flow, number_of, parsed_json, printed_arguments, rows_in, time_of
 from btm.logs.words import ANSWERS_ID, RESULT, fields, first, plain
@@ -31,12 +31,14 @@ _TOOLS = frozenset(("tool", "function", "executetool", "toolcall", "mcptool"))
 _NAME = ("genaitoolname", "attributesgenkitname", "entityname", "spandataname",
          "spanattributesname", "toolname", "aitoolcallname", "toolcallfunctionname",
          "traceloopentityname", "mcptoolname", "attributesname", "name", "opname", "displayname", "eventname")  # fmt: skip
-_INPUT = ("genaitoolcallarguments", "toolarguments", "aitoolcallargs", "aitoolcallinput", "gcpvertexagenttoolcallargs",
+_INPUT = ("genaitoolcallarguments", "toolarguments", "toolinput", "aitoolcallargs", "aitoolcallinput",
+          "gcpvertexagenttoolcallargs",
           "traceloopentityinput", "mlflowspaninputs", "langfuseobservationinput", "spandatainput", "metainputvalue",
           "metainput", "attributesinputvalue", "attributesmetainputvalue", "inputvalue", "inputs", "input",
           "attributesinput", "attributesgenkitinput", "propertiesaiinput", "toolcallfunctionarguments",
           "toolparameters")  # fmt: skip
-_OUTPUT = ("genaitoolcallresult", "toolresponse", "aitoolcallresult", "aitoolcalloutput", "gcpvertexagenttoolresponse",
+_OUTPUT = ("genaitoolcallresult", "toolresponse", "tooloutput", "aitoolcallresult", "aitoolcalloutput",
+           "gcpvertexagenttoolresponse",
            "traceloopentityoutput", "mlflowspanoutputs", "langfuseobservationoutput", "spandataoutput", "metaoutputvalue",
            "metaoutput", "attributesoutputvalue", "attributesmetaoutputvalue", "outputvalue", "outputs", "output",
            "attributesoutput", "attributesgenkitoutput", "propertiesaioutputchoices")  # fmt: skip
@@ -159,7 +161,7 @@ def events(record: Any) -> Iterator[LooseCall]:
 def _is_tool(flat: Mapping[str, Any]) -> bool:
     if (operation := flat.get("genaioperationname")) is not None:
         return bool(operation == "execute_tool")
-    if "genaitoolname" in flat or "aitoolcallname" in flat:
+    if "genaitoolname" in flat or "aitoolcallname" in flat or ("toolname" in flat and "toolinput" in flat):
         return True
     return any(plain(str(flat[name])) in _TOOLS for name in _KIND if type(flat.get(name)) is str)
 

@@ -9,6 +9,7 @@ Humanloop           a child of a flow's log with a ``tool``          its ``outpu
 LM Studio           ``toolCallRequest`` of a version's step          ``toolCallResult``
 LobeChat            ``tools`` of a message, by ``apiName``           a message of role ``tool``, ``pluginError``
 NeMo Agent Toolkit  ``TOOL_START``, by its ``UUID``                  ``TOOL_END``
+NeMo, as ATOF       the start of a scope of category ``tool``        its end
 Open Interpreter    a message of type ``code``                       one of type ``console``
 ==================  ===============================================  ==============================================
 """
@@ -103,7 +104,7 @@ def is_own_message(record: Any) -> bool:
     if not isinstance(record, dict):
         return False
     told = record.get("role") == "system" and _RAN.match(str(record.get("content"))) is not None
-    return told or _is_ran(record) or _is_step(record) or _is_chat(record)
+    return told or _is_ran(record) or _is_step(record) or _is_scope(record) or _is_chat(record)
 
 
 def _is_ran(record: _Fields) -> bool:
@@ -113,6 +114,10 @@ def _is_ran(record: _Fields) -> bool:
 def _is_step(record: _Fields) -> bool:
     payload = record.get("payload")
     return isinstance(payload, dict) and "UUID" in payload and "event_type" in payload
+
+
+def _is_scope(record: _Fields) -> bool:
+    return "scope_category" in record and "atof_version" in record
 
 
 def _is_chat(record: _Fields) -> bool:
@@ -149,6 +154,11 @@ class Retold:
                 return call(payload["UUID"], payload.get("name"), data.get("input"))
             ended = payload["event_type"] == "TOOL_END"
             return answer(payload["UUID"], data.get("output")) if ended else {"type": "stream_event"}
+        if _is_scope(record):
+            if record.get("category") != "tool":
+                return {"type": "stream_event"}
+            began, data = record["scope_category"] == "start", record.get("data")
+            return call(record["uuid"], record.get("name"), data) if began else answer(record["uuid"], data)
         if _is_chat(record):
             calls = [
                 c

@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from btm.logs.lenient import after_prefix, loads
+from btm.logs.lenient import NO_JSON, after_prefix, loads
 from btm.logs.scanner import Element, Scanner
 from btm.logs.source import ByteStream
 
@@ -118,7 +118,7 @@ def _as_lines(head: bytes, *, complete: bool) -> tuple[Any, ...] | None:
     filled = [line for line in whole if line.strip()]
     if not filled or (len(filled) == 1 and not (lines[-1].strip() and lines[-1] is not filled[0])):
         return None
-    if _container(filled[0]) is None:
+    if _container(filled[0]) is None and not (NO_JSON.match(filled[0]) and any(map(_container, filled))):
         # Either the first line is broken, or this is a document over several lines, whose lines are no JSON of
         # their own; only the last element of an array may look like it, and is followed by a bracket.
         following = [_container(line) for line in filled[1:4]]

@@ -9,6 +9,7 @@ smolagents          ``tool_calls``, or those of ``model_output_message``   ``obs
 LangChain, n8n      ``action``: ``tool``, ``tool_input``                   ``observation``
 browser-use         ``model_output.action``: ``{name: arguments}``         ``result``, one for each
 Assistants          ``step_details.tool_calls``                            ``function.output``, ``last_error``
+Antigravity         ``tool_calls`` of a ``step_index``                     the steps that follow
 Copilot Chat        ``toolCallRounds``, ``toolInvocationSerialized``       ``toolCallResults`` by id, ``resultDetails``
 ==================  =====================================================  ==============================================
 """
@@ -21,7 +22,7 @@ from typing import Any
 from btm.logs.answers import answer_of, exit_code, failed
 from btm.logs.conversation import NO_RESULT
 from btm.logs.turns import Turns
-from btm.logs.values import arguments_of, content_of, number_of, time_of
+from btm.logs.values import arguments_of, content_of, number_of, parsed_text, time_of
 from btm.logs.words import ARGUMENTS, NAME, RESULT, fields, first
 
 _NO_CALLS = frozenset(
@@ -52,6 +53,8 @@ def _reader_of(found: _Step) -> Callable[[Turns, _Step, float | None], None] | N
         return _seen
     if type(action) is dict and "observation" in found and _holds(fields(action), NAME):
         return _pair
+    if "stepindex" in found and "source" in found and type(found.get("type")) is str:
+        return _numbered
     if ("stepnumber" in found and "toolresults" not in found) or found.keys() == {"task", "taskimages"}:
         return _smolagents
     if type(output := found.get("modeloutput")) is dict and type(output.get("action")) is list:
@@ -115,6 +118,27 @@ def _pair(turns: Turns, found: _Step, at: float | None) -> None:
     )
     value, is_error, error_type = answer_of(found, ("observation",))
     turns.result(slot[0].call_id, value, is_error, error_type)
+
+
+def _numbered(turns: Turns, found: _Step, at: float | None) -> None:
+    """Read a step of Antigravity: calls have no ids, and what follows them are their answers, in order."""
+    said = found.get("content")
+    if found.get("toolcalls"):
+        turns.turn()
+        if type(said) is str and said and found["source"] == "MODEL":
+            turns.said(said)
+        for call in found["toolcalls"]:
+            given = arguments_of(first(fields(call), ARGUMENTS))
+            plainly = {name: parsed_text(v) if type(v) is str else v for name, v in given.items()}
+            turns.call(call["name"], plainly, call.get("id"), at)
+    elif found["type"] == "USER_INPUT" and type(said) is str:
+        turns.asked(said)
+    elif found["source"] == "MODEL" and found["type"] not in _SAYINGS and turns.expects():
+        lost = True if found.get("status") == "ERROR" or found.get("error") else None
+        turns.result(None, said or found.get("error") or "", lost)
+
+
+_SAYINGS = ("PLANNER_RESPONSE", "TEXT_RESPONSE", "THINKING", "FINISH")
 
 
 def _smolagents(turns: Turns, found: _Step, at: float | None) -> None:

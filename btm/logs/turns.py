@@ -12,6 +12,7 @@ from btm.model import Effect, Outcome, ToolCall
 
 _READ = Effect.READ  # what a tool does is not in these logs: the fit asks the map
 _CALL, _RESULT, _IS_ERROR, _ERROR_TYPE, _LATENCY, _OUTCOME, _INTENT_FROM, _OBSERVED, _REASONING = range(9)
+_UNIQUE = 12  # an id of this length is not given to two calls
 _RECENT = 50  # turns back that an answer without an id is still taken for one to
 
 # A frozen dataclass assigns its fields through object.__setattr__. Going straight to the slots makes a ToolCall in
@@ -64,8 +65,8 @@ class Turns:
     """
 
     __slots__ = (
-        "_asked", "_at", "_batches", "_beside", "_by_id", "_conversation", "_count", "_heard", "_key", "_open", "_prefix",
-        "_streams", "_thought", "guessed", "orphans", "task", "waiting",
+        "_asked", "_at", "_batches", "_beside", "_by_id", "_conversation", "_count", "_early", "_heard", "_key", "_open",
+        "_prefix", "_streams", "_thought", "guessed", "orphans", "task", "waiting",
     )  # fmt: skip
 
     def __init__(self, conversation: str, started_at: float | None = None, prefix: str = "") -> None:
@@ -82,6 +83,7 @@ class Turns:
         self._heard: list[list[Any]] = []  # the calls whose answers the assistant has not spoken after
         self._key: object = None
         self._streams: dict[object, list[Any]] = {}
+        self._early: dict[str, tuple[Any, bool | None, str | None]] = {}  # answers logged before their calls
         self.task = ""
         self.waiting = False
         """Whether calls in the text of messages wait for answers in the text of messages."""
@@ -152,13 +154,18 @@ class Turns:
             self._batches.append(self._open)
         else:
             self._open.append(slot)
+        if self._early and (early := self._early.pop(name, None)) is not None:
+            slot[_RESULT : _ERROR_TYPE + 1] = early
+            self._heard.append(slot)
+            self.orphans -= 1
         return slot
 
     def _again(self, call_id: str, tool: str, arguments: dict[str, Any]) -> list[Any] | None:
         """Return the call with this id if this is the same one, told twice (as asked for, and as it began)."""
         slot = self._by_id[call_id]
         call = slot[_CALL]
-        told = call.tool == tool and (call.arguments == arguments or not arguments or not call.arguments)
+        fewer, more = sorted((call.arguments, arguments), key=len)
+        told = call.tool == tool and fewer.items() <= more.items()
         if not (told and call_id and slot[_RESULT] is NO_RESULT):
             return None
         if arguments and not call.arguments:  # it was told when it began, before its arguments had come
@@ -193,10 +200,12 @@ class Turns:
         """
         self._open = None
         slot = self._by_id.get(call_id) if type(call_id) is str and call_id else None
-        if slot is None and (tool is not None or type(call_id) is not str or not call_id):
+        if slot is None:
             slot = self._unanswered(call_id, tool)
         if slot is None:
             self.orphans += 1
+            if type(call_id) is str and len(call_id) >= _UNIQUE and len(self._early) < _RECENT:
+                self._early[call_id] = (value, is_error, error_type)
             return
         slot[_RESULT] = value
         slot[_IS_ERROR] = is_error
@@ -221,14 +230,10 @@ class Turns:
         if call_id is not None and (slot := self._by_id.get(str(call_id))) is not None:
             return slot
         if tool is None:
-            batch = self._batches[-1] if self._batches else []
-            return next((slot for slot in batch if slot[_RESULT] is NO_RESULT), None)
-        waiting = [
-            s
-            for b in self._batches[-_RECENT:]
-            for s in b
-            if s[_RESULT] is NO_RESULT and s[_CALL].tool == tool
-        ]
+            waiting = [s for b in self._batches[-1:] for s in b if s[_RESULT] is NO_RESULT]
+        else:
+            recent = (s for b in self._batches[-_RECENT:] for s in b)
+            waiting = [s for s in recent if s[_RESULT] is NO_RESULT and s[_CALL].tool == tool]
         if call_id:  # the call itself has no id of its own
             waiting = [slot for slot in waiting if "#" in slot[_CALL].call_id]
         return waiting[0] if waiting else None

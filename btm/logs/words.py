@@ -61,6 +61,9 @@ ENVELOPES = ("message", "payload", "data", "item", "llmmessage", "event", "msg",
              "messagedata", "rawitem")  # fmt: skip
 """Under what a line of a transcript wraps its message."""
 
+TYPED = ("part", "value", "result")
+"""Under what it may wrap a call or an answer, which then says itself what it is."""
+
 PASSED_OVER = frozenset(("eventmsg", "streamevent", "toolcallsummarymessage", "compacted"))
 """Kinds of lines that tell again what other lines of the same log have told."""
 

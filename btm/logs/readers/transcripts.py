@@ -15,10 +15,10 @@ from btm.logs.chat import conversations, records_apart
 from btm.logs.conversation import Item
 from btm.logs.finding import conversations_in
 from btm.logs.layout import LISTS
-from btm.logs.parts import is_message
 from btm.logs.records import Log
 from btm.logs.sample import Sample, Shape
 from btm.logs.scanner import Path
+from btm.logs.shapes import is_message
 
 
 class Transcript(NamedTuple):
@@ -109,7 +109,7 @@ TRANSCRIPTS = (
     _row("openai_assistants", "run steps with `step_details`", "step_details"),
     _row("agent_executor", "`intermediate_steps` of an action and its observation", "intermediate_steps",
          "intermediateSteps"),
-    _row("copilot_chat", "`requests` with `toolCallRounds`", "toolCallRounds"),
+    _row("copilot_chat", "`requests` with `toolCallRounds`", "toolCallRounds", "requests responderUsername"),
     _row("mcp", "JSON-RPC messages: `tools/call` and their results", "jsonrpc"),
     _row("sharegpt", "`conversations` of `from` and `value`", "from=human value", "from=gpt value"),
     _row("langchain", "messages of type `human`, `ai`, `tool` (with `data`, or with `lc` and `kwargs`)", "lc kwargs",
