@@ -21,6 +21,7 @@ from btm.adapters.sightings import NO_RESULT, Sightings
 from btm.adapters.wording import done_text, late_text, note, refusal_text
 from btm.memory import ToolMemory
 from btm.model import Effect, ToolCall
+from btm.planning.closing import in_result
 from btm.planning.failure_text import error_text, result_text
 from btm.runtime.drivers import AsyncInvoker, Handled, Invoker, Reply
 from btm.runtime.timeouts import Limits, Timeouts
@@ -216,7 +217,7 @@ class FrameworkCalls:
     def _answer(self, handled: Handled, seen: Sightings, turn: Turn) -> AgentAnswer:
         if not self._in_result:
             self._notes.keep(handled, handled.call.call_id, turn.name)
-        context = handled.context.text if handled.context is not None and self._in_result else ""
+        context = in_result(handled.context) if self._in_result else ""
         late = self._notes.take_late(handled.call.conversation) if self._in_result and context else ()
         said = "\n\n".join(text for text in (done_text(handled), context, *late) if text)
         if handled.refused:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from btm.model import Action, ChoiceEnum
+from btm.planning.closing import closing, turn
 from btm.planning.context import DEFAULT_BUDGET, estimate_tokens, quoted, within
 from btm.planning.instructions import call_text, in_a_word, instruction
 from btm.planning.plan import RecoveryContext
@@ -19,15 +20,9 @@ from btm.support.untrusted import ARGUMENTS_LIMIT, cut, harmless, tool_name
 MAX_CONTEXTS = 4
 """Recovery contexts in one note, at most: of more parallel failures the first are told."""
 
-_REQUEST_LIMIT = 240
 _SAY_LIMIT = 600
 _BRIEF = 80  # characters of a call's arguments where several failures share a note
 _LEFT = 20  # tokens that the line takes that names what is left
-
-_CALL = 'Make the call that stands after "next:" above now.'
-_CALLS = 'Make the calls that stand after "next:" above now, in this order.'
-_REST = 'Then do what the other "next:" says.'
-_NO_CALL = 'Do what stands after "next:" above now.'
 
 LOST = (
     "No result of this call was recorded: the run ended before it came. If it changes something it may have "
@@ -53,10 +48,6 @@ class Placement(ChoiceEnum):
     USER_REMINDER = "user_reminder"  # an ephemeral last message in the user's role
     TOOL_RESULT = "tool_result"  # at the end of the failed call's own result
     SYSTEM = "system"  # at the end of the system message; costs the provider's prompt cache
-
-
-# The places in a note of what goes on without a call, and of what is to be stopped.
-_LATER, _STOP = 3, 4
 
 
 def note(
@@ -131,40 +122,7 @@ def _also(contexts: Sequence[RecoveryContext], room: int) -> str:
 def _in_order(contexts: Iterable[RecoveryContext]) -> list[RecoveryContext]:
     """Return contexts that say different things: checks first, then calls, then a human, then what is to be stopped."""
     different = {context.text: context for context in contexts}.values()
-    return sorted(different, key=_turn)
-
-
-def _turn(context: RecoveryContext) -> int:
-    first = context.plan.first
-    if first is None or first.action is Action.ABANDON:
-        # A doubtful answer is gone on with.
-        return _LATER if context.plan.outcome.silent else _STOP
-    if first.not_before is not None:
-        return _LATER
-    if first.action is Action.ESCALATE:
-        return 2
-    return 0 if first.action is Action.VERIFY else 1
-
-
-def closing(contexts: Sequence[RecoveryContext], request: str) -> str:
-    """Return what a note ends with: the user's request, then what to do now.
-
-    The instruction stands last. On the tasks it was tuned on, a 1.5B model at times repeated a note's last line, the
-    request, instead of following the note, and answered "do this" with a sentence where "make the call" got a call.
-    On 12 tasks kept apart the two endings differed on two (12 and 10 solved): no proof that this one is better.
-    Where all that is left is to stop, the request is not put to the model again.
-    """
-    asked = cut(request, _REQUEST_LIMIT)
-    if not contexts:
-        return f"Continue with: {asked}"
-    turns = [_turn(context) for context in contexts]
-    if all(turn == _STOP for turn in turns):
-        return _NO_CALL
-    calls = sum(turn < _LATER for turn in turns)
-    last = _NO_CALL if not calls else _CALL if calls == 1 else _CALLS
-    if 0 < calls < len(contexts):
-        last = f"{last} {_REST}"
-    return f"The request is still: {asked}\n\n{last}" if asked else last
+    return sorted(different, key=turn)
 
 
 def longer(content: Any, text: str) -> Any:

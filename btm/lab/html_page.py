@@ -7,6 +7,7 @@ marks that turn the direction of writing) is replaced.
 from __future__ import annotations
 
 import platform
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -17,6 +18,8 @@ import jinja2
 from markupsafe import Markup
 
 import btm
+
+_WORD = re.compile(r"[^\W\d_]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,11 @@ class Section:
     rows: Sequence[Sequence[str]] = ()
     chances: Sequence[Chance] = ()
     picture: str = ""
+
+    @property
+    def words(self) -> frozenset[int]:
+        """The columns of words, by number: they stand left, and are broken into lines."""
+        return frozenset(n for n in range(len(self.columns)) if any(_WORD.match(row[n]) for row in self.rows))
 
 
 def versions() -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from btm.lab.arms import ARMS
 from btm.lab.html_page import Chance, render_page, versions
+from btm.lab.intervals import wilson
 from btm.lab.metrics import ALL, Episode, Paired, Result, results
 from btm.lab.noise import PRESETS
 from btm.lab.noisy import noise_rows
@@ -51,6 +52,17 @@ class ScenarioSection:
     about: str
     rows: tuple[Result, ...]
     differences: tuple[tuple[Paired, float], ...]
+
+    @property
+    def bars(self) -> tuple[Result, ...]:
+        """The rows with what is right in this scenario as their success: where nothing can be solved, to hand over."""
+        if self.scenario != Scenario.IMPOSSIBLE:
+            return self.rows
+        shares = [wilson(row.escalated, row.episodes) for row in self.rows]
+        return tuple(
+            replace(row, success=row.escalated / row.episodes, low=share.low, high=share.high)
+            for row, share in zip(self.rows, shares, strict=True)
+        )
 
 
 def html_report(evaluation: Evaluation) -> str:

@@ -19,6 +19,7 @@ from btm.lab.faults.draw import Draw
 from btm.lab.story import Story
 from btm.memory import ToolMemory
 from btm.model import BeliefModel, EvidenceKey, Mode, ToolCall
+from btm.planning.closing import in_result
 from btm.planning.options import Skills
 from btm.planning.policy import Policies
 from btm.runtime.breaker import Breaker
@@ -244,7 +245,7 @@ def shuffled(
 
 def observed(handled: Handled) -> ToolResponse:
     """Return what the agent gets to see of a handled call."""
-    advice = handled.context.text if handled.context is not None else None
+    advice = in_result(handled.context) or None
     if handled.refused:
         return ToolResponse("The call was not made.", is_error=True, advice=advice)
     if handled.error is not None:

@@ -16,6 +16,7 @@ from typing import Any
 
 from btm.errors import RefusedCallError
 from btm.model import Action, ErrorKind, Outcome, ToolCall
+from btm.planning.closing import in_result
 from btm.planning.plan import RecoveryContext
 from btm.support.untrusted import harmless, tool_name
 
@@ -92,7 +93,7 @@ class Handled:
         if self.error is not None:
             raise self.error
         if self.refused:
-            raise RefusedCallError(self.context.text if self.context else "the call was refused")
+            raise RefusedCallError(in_result(self.context) or "the call was refused")
         return self.result
 
 

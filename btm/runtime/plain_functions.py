@@ -18,6 +18,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
 from btm.fallback import FallbackMap
 from btm.model import ChoiceEnum, Effect, ToolCall
+from btm.planning.closing import in_result
 from btm.planning.failure_text import error_text, result_text
 from btm.runtime.drivers import AsyncInvoker, Handled, Invoker
 from btm.runtime.timeouts import Limits, Timeouts, in_own_thread, log_late
@@ -219,12 +220,12 @@ class _Calls:
         context = handled.context
         if context is not None and self._own.on_failure is OnFailure.RETURN:
             if handled.error is not None:
-                return f"{error_text(handled.error, handled.call.arguments)}\n\n{context.text}"
+                return f"{error_text(handled.error, handled.call.arguments)}\n\n{in_result(context)}"
             if handled.refused:
-                return context.text
+                return in_result(context)
             result = handled.result
             if isinstance(result, str) or not handled.outcome.silent:
-                return f"{disarmed(result_text(result))}\n\n{context.text}"
+                return f"{disarmed(result_text(result))}\n\n{in_result(context)}"
         return _unwrap_with_note(handled)
 
     def _call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> ToolCall:
@@ -305,5 +306,5 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
 
 def _unwrap_with_note(handled: Handled) -> Any:
     if handled.error is not None and handled.context is not None:
-        note_on(handled.error, handled.context.text)
+        note_on(handled.error, in_result(handled.context))
     return handled.unwrap()

@@ -20,6 +20,7 @@ from btm.lab.faults.draw import Draw
 from btm.lab.faults.kinds import MAY_FOLLOW_THE_EFFECT
 from btm.memory import ToolMemory
 from btm.model import Action, Effect, ToolCall
+from btm.planning.closing import in_result
 from btm.skills.book import SkillBook
 from btm.skills.card import SkillCard
 from btm.support.untrusted import cut
@@ -156,7 +157,7 @@ class Policy:
 
             asked = ToolCall(tool, dict(arguments), tools[tool].effect, parent.name, at=_NOW)
             handled = memory.call(asked, invoke, available=tools.keys())
-            advice = handled.context.text if handled.context is not None else None
+            advice = in_result(handled.context) or None
             if handled.error is not None:
                 return ToolResponse(str(handled.error), is_error=True, advice=advice)
             return ToolResponse(handled.result, advice=advice)

@@ -2,10 +2,11 @@
 
 btm eval --domain marina:Marina --arms bare,btm
 
-A chat model on it, which sees two of its tasks done first:
+A chat model on it, which sees three of its tasks done first:
 
-btm eval --domain marina:Marina --scenario clean,retry_works,switch_needed --arms bare,neutral,toolretry,btm:advise --metrics
-    --base-url http://127.0.0.1:8080/v1 --model my-model --timeout 600 --show marina-01,marina-17 --resume run.jsonl
+btm eval --domain marina:Marina --scenario clean,retry_works,switch_needed,impossible
+    --arms bare,neutral,toolretry,btm:advise,btm:act --metrics --base-url http://127.0.0.1:8080/v1 --model my-model
+    --timeout 600 --show marina-17,marina-09,marina-01 --resume run.jsonl
 """
 
 from __future__ import annotations

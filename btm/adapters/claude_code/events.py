@@ -9,6 +9,7 @@ from btm.adapters.framework import PutOff
 from btm.adapters.wording import refusal_text
 from btm.memory import ToolMemory
 from btm.model import Effect, Family, Outcome, ToolCall
+from btm.planning.closing import in_result
 from btm.runtime.drivers import Handled
 from btm.support.effects import is_general
 
@@ -37,7 +38,7 @@ def answer(event: Mapping[str, Any], memory: ToolMemory) -> dict[str, Any]:
     handled = _replayed(call, event, memory)
     if handled is None or handled.context is None or _says_nothing(call, handled.outcome):
         return {}
-    return _said(str(name), additionalContext=handled.context.text)
+    return _said(str(name), additionalContext=in_result(handled.context))
 
 
 def _said(event: str, **fields: str) -> dict[str, Any]:

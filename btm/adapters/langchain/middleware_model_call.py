@@ -12,8 +12,9 @@ from langchain_core.messages import AIMessage, AnyMessage, SystemMessage, ToolMe
 from btm.adapters.langchain import transcript
 from btm.adapters.langchain.run_context import conversation_of
 from btm.adapters.outline import AnsweredCall, asked_since_request
-from btm.adapters.wording import Placement, closing, fitted, note, unreadable_error, wants_bridge
+from btm.adapters.wording import Placement, fitted, note, unreadable_error, wants_bridge
 from btm.model import ToolCall
+from btm.planning.closing import closing
 from btm.planning.context import estimate_tokens
 from btm.planning.failure_text import error_text
 from btm.runtime.drivers import Handled

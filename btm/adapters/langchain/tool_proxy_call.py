@@ -12,6 +12,7 @@ from btm.adapters.langchain.results import Address
 from btm.adapters.langchain.run_context import conversation_of, handled_already, task_of
 from btm.adapters.langchain.tool_call import KitCall
 from btm.model import ToolCall
+from btm.planning.closing import in_result
 from btm.runtime.drivers import Handled, Reply
 from btm.support.call_ids import Turn
 from btm.support.failsafe import safely
@@ -127,4 +128,4 @@ class Visit(KitCall):
         """Return the context and what came too late: this is the only place that tells the model."""
         if handled.context is None:
             return ()
-        return (handled.context.text, *self.binding.notes.take_late(self.call.conversation))
+        return (in_result(handled.context), *self.binding.notes.take_late(self.call.conversation))

@@ -13,6 +13,7 @@ from mcp_types import TextContent
 from btm.adapters.sightings import Sightings
 from btm.adapters.wording import done_text, refusal_text
 from btm.fallback.values import plain
+from btm.planning.closing import in_result
 from btm.planning.context import quoted
 from btm.planning.failure_text import result_text
 from btm.runtime.drivers import Handled
@@ -27,7 +28,7 @@ def answer(
     A failure that raised becomes a result flagged as an error, so that the model reads it; without a context it is
     raised again, as if btm were not there. ``logged`` is a reason that the server kept to itself and wrote to its log.
     """
-    context = handled.context.text if handled.context is not None else ""
+    context = in_result(handled.context)
     if handled.refused:
         return failed([refusal_text(handled), context])
     raw = sightings.original(handled)
