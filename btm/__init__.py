@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from btm.errors import AuthoredFileError as AuthoredFileError
     from btm.errors import BTMError as BTMError
     from btm.errors import DatabaseFailedError as DatabaseFailedError
+    from btm.errors import DatabaseUnavailableError as DatabaseUnavailableError
     from btm.errors import EvaluationError as EvaluationError
     from btm.errors import FallbackMapError as FallbackMapError
     from btm.errors import MissingExtraError as MissingExtraError
@@ -85,6 +86,7 @@ _NAMES = {
         "PolicyError",
         "RefusedCallError",
         "DatabaseFailedError",
+        "DatabaseUnavailableError",
         "StoreError",
         "TemplateError",
         "TraceError",

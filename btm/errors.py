@@ -10,7 +10,8 @@
     ├── TraceError             a log cannot be read
     │   └── UnknownFormatError
     ├── StoreError             the database cannot be opened or used, or is of a version this btm does not know
-    │   └── DatabaseFailedError    it is damaged, locked, full, out of reach, or may not be written
+    │   └── DatabaseFailedError    it is damaged, full, or may not be written
+    │       └── DatabaseUnavailableError  it is locked or out of reach: later it may be used
     ├── RefusedCallError       guard or act mode refused a call that a policy forbids; the text is the recovery context
     ├── EvaluationError        an unknown domain, arm, scenario or task
     └── MissingExtraError      an optional package is absent; the message says how to install it
@@ -92,6 +93,10 @@ class StoreError(BTMError):
 
 class DatabaseFailedError(StoreError):
     """A database is damaged, may not be written, is locked, full or out of reach: not how it was asked for is wrong."""
+
+
+class DatabaseUnavailableError(DatabaseFailedError):
+    """A database is locked by another process or its server is out of reach: later it may be used."""
 
 
 class RefusedCallError(BTMError):

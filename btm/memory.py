@@ -113,7 +113,8 @@ class ToolMemory(MemoryCore):
             Start from what a database knows and write nothing to it: what is learned ends with the process.
         strict
             Raise for a database that is damaged, locked, full, out of reach or may not be written. Otherwise one warning
-            is logged, what can be read of it is known, and what is learned ends with the process.
+            is logged, what can be read of it is known, and what is learned ends with the process; of one that is
+            locked or out of reach it waits until that can be written.
         store_arguments
             Keep arguments as redacted text beside their hash.
         learn_shapes

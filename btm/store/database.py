@@ -81,6 +81,7 @@ class Database:
         self.in_memory = in_memory
         self._inherited: list[Engine] = []
         self._file: tuple[int, int] | None = None
+        self._made = False
         self._pid = os.getpid()
         self._engine = self._connect()
 
@@ -129,7 +130,7 @@ class Database:
                             text("SELECT pg_advisory_xact_lock(:key)"), {"key": _CREATION_LOCK}
                         )
                     self._prepare(connection)
-        self._file = self._identity()
+        self._file, self._made = self._identity(), True
 
     def _identity(self) -> tuple[int, int] | None:
         try:
@@ -197,7 +198,9 @@ class Database:
             self._inherited.append(self._engine)
             self._engine = self._connect()
             self._pid = os.getpid()
-        if self.path is not None and self._identity() != self._file:
+        if not self._made:  # it could not be used when it was opened
+            self.make()
+        elif self.path is not None and self._identity() != self._file:
             self._engine.dispose()  # a deleted file would go on taking writes that nobody can read
             self.make()
 

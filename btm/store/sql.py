@@ -27,6 +27,7 @@ from btm.store import (
     Reported,
     ShapeRow,
     Snapshot,
+    Store,
     TaughtRule,
     additions,
     forgetting,
@@ -57,7 +58,8 @@ class SqlStore:
     one with another value raises :class:`~btm.errors.StoreError`, since sums under one half-life cannot be read under
     another. ``None`` takes the database's own, or fourteen days for a new one. ``now`` is the landmark of a new database.
     ``hash_key`` is the secret under which arguments are named; see :mod:`btm.store.hash_key` for where one comes from
-    that is not given. With ``read_only`` nothing is written, nor is a database made.
+    that is not given. With ``read_only`` nothing is written, nor is a database made. A ``late`` one is not opened before
+    it is read or written.
     TypeError or ValueError for a half-life that is no positive number.
     """
 
@@ -69,6 +71,7 @@ class SqlStore:
         now: float = 0.0,
         hash_key: bytes | None = None,
         read_only: bool = False,
+        late: bool = False,
     ) -> None:
         if half_life_s is not None:
             half_life_s = meta.seconds(half_life_s)
@@ -82,8 +85,9 @@ class SqlStore:
         self._latest = forgetting.LatestCalls()
         place = str(where) if where is not None else MEMORY
         self._database = Database(place, self._ready, self._prepare, read_only=read_only)
-        self._database.make()
-        self._take_up()
+        if not late:
+            self._database.make()
+            self._take_up()
 
     @property
     def where(self) -> str:
@@ -202,9 +206,12 @@ class SqlStore:
 
     # -- reading ------------------------------------------------------------------------------------------------
 
-    def load_ahead(self, now: float) -> None:
-        """Read what a memory starts from, and keep it for the next :meth:`load`: what cannot be read is found now."""
-        self._loaded = self.load(now)
+    def load_ahead(self, now: float, instead: Store | None = None) -> None:
+        """Read what a memory starts from, and keep it for the next :meth:`load`: what cannot be read is found now.
+
+        It is read from ``instead``, if that is given.
+        """
+        self._loaded = (instead or self).load(now)
 
     def load(self, now: float) -> Snapshot:
         """Return what a memory starts from; see :class:`~btm.store.Snapshot`."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from btm.errors import DatabaseFailedError, StoreError
+from btm.errors import DatabaseFailedError, DatabaseUnavailableError, StoreError
 from btm.model import ErrorKind
 from btm.store import CallEvent, Event, Reported, Snapshot, Store
 from btm.store.sql import SqlStore
@@ -72,6 +73,14 @@ def open_store(
         return StandInStore(opened(None), opened(path, to_read=True))
     try:
         return opened(path)
+    except DatabaseUnavailableError as error:
+        if strict:
+            raise
+        _log.warning("%s; what is learned waits until it can be", error)
+        late = SqlStore(path, half_life_s=half_life_s, now=now, hash_key=hash_key, late=True)
+        with closing(_readable(partial(opened, path, to_read=True)) or opened(None)) as readable:
+            late.load_ahead(now, readable)
+        return late
     except DatabaseFailedError as error:
         if strict:
             raise

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 
-from btm.errors import DatabaseFailedError, StoreError
+from btm.errors import DatabaseFailedError, DatabaseUnavailableError, StoreError
 
 LOCK_WAIT_S = 5.0
 """How long a SQLite database is waited for while another process writes it. A write of btm's own takes milliseconds;
@@ -39,9 +39,19 @@ def store_error(name: str, error: SQLAlchemyError, path: str | None = None) -> S
     cure = _cure(error, path)
     # A name that cannot be that of a file is a slip of whoever opens it, and no failure of a database.
     slip = path is not None and (Path(path).is_dir() or not Path(path).parent.is_dir())
-    return (StoreError if slip else DatabaseFailedError)(
+    failed = DatabaseUnavailableError if _passes(error, path) else DatabaseFailedError
+    return (StoreError if slip else failed)(
         f"the database {name} cannot be used: {cause(error)}{f'; {cure}' if cure else ''}"
     )
+
+
+def _passes(error: SQLAlchemyError, path: str | None) -> bool:
+    """Whether what is wrong may be right later, without anything being done about the database."""
+    if path is None:
+        return isinstance(
+            error, OperationalError | InterfaceError
+        )  # a server's: no connection, or it was lost
+    return primary_code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 def cause(error: SQLAlchemyError) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from core_kit import NO_MAP, Clock, Tools, call, memory_of, stored
-from sqlalchemy import create_engine, text
+from sqlalchemy import create_engine, make_url, text
 from test_sql import POSTGRES, postgres_schema
 
 from btm.store import upkeep
@@ -46,6 +46,26 @@ def test_connections_that_the_server_ends_lose_nothing(url: str) -> None:
     engine.dispose()
     store = SqlStore(url)
     assert upkeep.info(store).rows["calls"] == 30
+    store.close()
+
+
+def test_a_server_that_is_out_of_reach_at_first_gets_what_was_learned_when_it_is_there(
+    url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    asked = make_url(url)
+    folder = asked.query.get("host")
+    if not isinstance(folder, str) or not folder.startswith("/"):
+        pytest.skip("BTM_TEST_POSTGRES is no server behind a Unix socket")
+    later = tmp_path / "s"
+    moved = asked.update_query_dict({"host": str(later)}).render_as_string(hide_password=False)
+    with memory_of(Clock(), path=moved, fallback_map=NO_MAP) as memory:
+        assert "what is learned waits until it can be" in caplog.text
+        memory.call(*failing("talk", 0))  # type: ignore[arg-type]
+        assert not memory.flush()
+        later.symlink_to(folder)
+        assert any(memory.flush() for _ in range(20))
+    store = SqlStore(url)
+    assert upkeep.info(store).rows["calls"] == 1
     store.close()
 
 
