@@ -258,7 +258,9 @@ def read_messages(turns: Turns, messages: list[Any]) -> None:
             read_messages(turns, several)  # tau2 puts the answers of a turn in one message
         elif role == "tool" and message.get("requestor") == "user":
             continue  # the answer to a call that tau2's simulated user made on its own device
-        elif role in _SILENT or (role == "user" and "tool_calls" in message):
+        elif (role == "user" and "tool_calls" in message) or (
+            role in _SILENT and type(message.get("content")) is not list
+        ):
             continue
         else:
             read_message(turns, message)

@@ -99,6 +99,8 @@ def _unfolded(item: Any) -> list[Any]:
     if isinstance(item, list) and len(item) == 2 and isinstance(item[0], dict):
         if not is_message(item[0]):
             return [{"action": item[0], "observation": item[1]}]  # LangChain's intermediate steps
+        if isinstance(item[1], list):
+            return item[:1]  # AgentScope's, beside its marks
         if "action" in item[0] and isinstance(item[1], dict) and "observation" in item[1]:
             return item  # OpenHands'
     if (

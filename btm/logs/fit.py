@@ -81,12 +81,14 @@ class Fit:
         decay: Decay,
         *,
         digests: Sequence[str] = (),
+        sure: bool = False,
         known: int = 0,
         keep: bool = False,
     ) -> None:
         """Take in what one conversation taught, without its first ``known`` answered calls, that were learned from before.
 
-        ``digests`` are those of its beginnings. ``keep`` its attempts as well as their sums.
+        ``digests`` are those of its beginnings, ``sure`` says that no other can have them. ``keep`` its attempts as well as
+        their sums.
         """
         name = conversation.format
         heard = [one for turn in told.turns for one in turn]
@@ -130,6 +132,8 @@ class Fit:
             for digest in digests[-1:]:
                 self.fitted.add(digest, conversation.source, 0)
             self.begun += digests[:-1]
+            if sure and told.incidents:
+                self.fitted.add_beginnings(digests[:-1])
 
     def _count_way(self, found: FailureSignature) -> None:
         if found in self.ways or len(self.ways) < _MOST_WAYS:
@@ -218,5 +222,6 @@ def teach(
                 done.already(item)
                 continue
             known = known_calls(begun.digests, places)
-            done.add(item, listener.listen(item), decay, digests=begun.digests, known=known, keep=keep)
+            told = listener.listen(item)
+            done.add(item, told, decay, digests=begun.digests, sure=begun.sure, known=known, keep=keep)
     return done

@@ -6,15 +6,18 @@ call gives a digest of everything up to it; one of those that was learned from b
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable
 from hashlib import sha256
 from typing import NamedTuple
 
-from btm.logs.conversation import NO_RESULT, Conversation
+from btm.logs.conversation import NO_RESULT, Conversation, RecordedCall
 from btm.logs.records import DIGITS
+from btm.model import ToolCall
 from btm.support.untrusted import canonical
 
-_UNIQUE = 12  # an id of this length is not given to two calls
+_UNIQUE = 12  # characters of a conversation's id that is not given twice
+_RANDOM = re.compile(r"(?=[A-Za-z]*\d)[0-9A-Za-z]{12}")  # as model servers and tracers make ids
 
 
 class Beginnings(NamedTuple):
@@ -29,33 +32,46 @@ class Beginnings(NamedTuple):
 
 
 def beginnings(conversation: Conversation) -> Beginnings:
-    """Return what a conversation is known by."""
+    """Return what a conversation is known by.
+
+    A call whose id is not given twice is known by it alone: a proxy, a tracer and the framework's own log tell of it in
+    other words, under another conversation's id.
+    """
     told, sure = sha256(), False
     digests: list[str] = []
     for recorded in conversation.calls:
         if not recorded.answered:
             continue
-        call, result, outcome = recorded.call, recorded.result, recorded.outcome
+        call, unique = recorded.call, _is_unique(recorded.call)
         if not digests:
-            name, sure = _named(conversation, call.call_id)
+            name, sure = ("", True) if unique else _named(conversation)
             told.update(name.encode("utf-8", "surrogatepass"))
-        own = "" if "#" in call.call_id else call.call_id
-        text = result if type(result) is str else ""
-        said = f"\0{own}\0{call.tool}\0{'' if outcome is None else outcome.kind}\0{text}\0"
-        given = canonical(call.arguments)
-        if not text and result is not NO_RESULT:
-            given += canonical(result)
-        told.update(said.encode("utf-8", "surrogatepass") + given)
+        told.update(f"\0{call.call_id}\0".encode("utf-8", "surrogatepass") if unique else _words_of(recorded))
         digests.append(told.hexdigest()[:DIGITS])
     return Beginnings(digests, sure)
 
 
-def _named(conversation: Conversation, call_id: str) -> tuple[str, bool]:
+def _is_unique(call: ToolCall) -> bool:
+    own = call.call_id
+    return "#" not in own and _RANDOM.search(own) is not None and call.tool not in own
+
+
+def _words_of(recorded: RecordedCall) -> bytes:
+    """Return what a log says of a call and its answer."""
+    call, result, outcome = recorded.call, recorded.result, recorded.outcome
+    own = "" if "#" in call.call_id else call.call_id
+    text = result if type(result) is str else ""
+    said = f"\0{own}\0{call.tool}\0{'' if outcome is None else outcome.kind}\0{text}\0"
+    given = canonical(call.arguments)
+    if not text and result is not NO_RESULT:
+        given += canonical(result)
+    return said.encode("utf-8", "surrogatepass") + given
+
+
+def _named(conversation: Conversation) -> tuple[str, bool]:
     own = conversation.conversation_id
     if own != conversation.digest and "@" not in own and len(own) >= _UNIQUE:
         return own, True
-    if len(call_id) >= _UNIQUE and "#" not in call_id:
-        return "", True
     return f"{conversation.format}\0{own.partition('@')[0] if '@' in own else ''}\0{conversation.task}", False
 
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from btm.store import FittedConversation
 
+_HALF = 16  # of a digest's 32 hex digits
+
 
 class LearnedFrom:
-    """An append-only list of fitted conversations, about 150 bytes each, that knows which digests it holds."""
+    """An append-only list of fitted conversations, about 150 bytes each, that knows which digests it holds.
+
+    It knows the beginnings as well of those that taught something, by half of their digests: one may be told again in part.
+    """
 
     def __init__(self) -> None:
         self._digests: dict[str, None] = {}
@@ -17,12 +22,13 @@ class LearnedFrom:
         self._file = array("L")
         self._place = array("Q")
         self._calls = array("L")
+        self._begun: set[str] = set()
 
     def __len__(self) -> int:
         return len(self._digests)
 
     def __contains__(self, digest: object) -> bool:
-        return digest in self._digests
+        return digest in self._digests or (isinstance(digest, str) and digest[:_HALF] in self._begun)
 
     def __iter__(self) -> Iterator[FittedConversation]:
         files = list(self._files)
@@ -40,8 +46,13 @@ class LearnedFrom:
         self._place.append(place)
         self._calls.append(calls)
 
+    def add_beginnings(self, digests: Iterable[str]) -> None:
+        """Note the beginnings of a conversation that was learned from."""
+        self._begun.update(digest[:_HALF] for digest in digests)
+
     def extend(self, other: LearnedFrom) -> None:
         """Add every conversation of another list."""
+        self._begun |= other._begun
         own = [self._files.setdefault(file, len(self._files)) for file in other._files]
         for digest, file, place, calls in zip(
             other._digests, other._file, other._place, other._calls, strict=True

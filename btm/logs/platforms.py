@@ -163,6 +163,8 @@ def _is_tool(flat: Mapping[str, Any]) -> bool:
         return bool(operation == "execute_tool")
     if "genaitoolname" in flat or "aitoolcallname" in flat or ("toolname" in flat and "toolinput" in flat):
         return True
+    if flat.get("spanattributestype") == "function":
+        return False  # Braintrust's word for any function that is traced
     return any(plain(str(flat[name])) in _TOOLS for name in _KIND if type(flat.get(name)) is str)
 
 

@@ -66,6 +66,7 @@ class MemoryCore:
         options = options or MemoryOptions()
         self.mode = options.mode
         self.budget_tokens = options.budget_tokens
+        self._effects = ToolEffects(fallback_map)  # not of cards, which guess from names alone
         fallback_map = options.skills.extended(fallback_map) if options.skills else fallback_map
         self.fallback_map = fallback_map
         self.policies = policies
@@ -75,7 +76,6 @@ class MemoryCore:
         self._planner = Planner(
             policies, options.settings, options.explore, options.mode.acts, options.mode.guards
         )
-        self._effects = ToolEffects(fallback_map)
         self._hooks = Hooks(options.hooks)
         self._writer = WriteBehind(store, self._retract, getattr(store, "journal", None))
         snapshot = store.load(clock())

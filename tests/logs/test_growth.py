@@ -144,3 +144,70 @@ def test_thousands_of_parallel_failures_are_bounded(tmp_path: Path) -> None:
     log = write(tmp_path / "log", {"messages": [{"role": "assistant", "tool_calls": calls}, *answers]})
     document = fitted(log)
     assert (document["calls"], document["incidents"], document["attempts"]) == (3_000, 3_000, 0)
+
+
+UNIQUE = "call_0aB4xYz912345{}"
+
+
+def told_by_tracers(calls: int) -> tuple[dict[str, Any], bytes]:
+    """The same conversation as OpenTelemetry's spans, and as LangSmith's runs."""
+    messages = talk(calls, UNIQUE)
+    answers = {m["tool_call_id"]: m["content"] for m in messages if m["role"] == "tool"}
+    asked = [call for message in messages for call in message.get("tool_calls") or ()]
+    spans, runs = [], []
+    for number, call in enumerate(asked):
+        given = {
+            "gen_ai.operation.name": "execute_tool",
+            "gen_ai.tool.name": "get_order",
+            "gen_ai.tool.call.id": call["id"],
+            "gen_ai.tool.call.arguments": call["function"]["arguments"],
+            "gen_ai.tool.call.result": answers[call["id"]],
+        }
+        start = 1_736_935_200 + number
+        attributes = [{"key": key, "value": {"stringValue": value}} for key, value in given.items()]
+        spans.append(
+            {"traceId": "a" * 32, "spanId": f"{number:016x}", "name": "execute_tool get_order", "attributes": attributes,
+             "startTimeUnixNano": f"{start}000000000", "endTimeUnixNano": f"{start}500000000"}
+        )  # fmt: skip
+        said = {
+            "type": "tool",
+            "tool_call_id": call["id"],
+            "name": "get_order",
+            "content": answers[call["id"]],
+        }
+        runs.append(
+            {"id": f"run-{number}", "trace_id": "7f0c7f0c-aaaa-bbbb", "run_type": "tool", "name": "get_order",
+             "start_time": start, "end_time": start + 0.5, "inputs": {"input": call["function"]["arguments"]},
+             "outputs": {"output": said}}
+        )  # fmt: skip
+    return {"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}, jsonl(runs)
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_conversation_that_a_proxy_a_tracer_and_its_framework_log_counts_once(
+    workers: str, tmp_path: Path
+) -> None:
+    spans, runs = told_by_tracers(6)
+    whole = {"conversation_id": "9f0c9f0c-aaaa-bbbb", "messages": talk(6, UNIQUE)}
+    write(tmp_path / "a.json", whole)
+    write(tmp_path / "b.json", spans)
+    write(tmp_path / "c.jsonl", runs)
+    document = fitted(tmp_path, more=("--workers", workers))
+    assert (document["conversations"], document["already_fitted"]) == (1, 2)
+    assert (document["calls"], document["attempts"]) == (6, 3)
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_an_older_copy_that_is_read_after_the_newer_one_teaches_nothing(workers: str, tmp_path: Path) -> None:
+    for name, size in (("a", 8), ("b", 4)):
+        write(tmp_path / f"{name}.json", {"id": "conv-1", "messages": talk(size, UNIQUE)})
+    document = fitted(tmp_path, more=("--workers", workers))
+    assert (document["conversations"], document["calls"], document["attempts"]) == (1, 8, 4)
+
+
+def test_ids_that_are_counted_up_make_no_two_conversations_one(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        messages = talk(4, "functions.get_order:{}")
+        messages[2]["content"] = f"Error: request timed out in {name}"
+        write(tmp_path / f"{name}.json", {"messages": messages})
+    assert fitted(tmp_path)["calls"] == 8

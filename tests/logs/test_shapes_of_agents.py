@@ -293,3 +293,26 @@ def test_a_call_that_begins_with_fewer_arguments_than_were_asked_for_is_one(tmp_
          "data": {"toolCallId": "call_1", "success": True, "result": {"content": "a"}}},
     )  # fmt: skip
     assert told(log) == [("bash", asked["arguments"], "a", None)]
+
+
+def test_a_memory_of_messages_beside_their_marks_is_a_conversation(tmp_path: Path) -> None:
+    asked = {"type": "tool_use", "id": "c1", "name": "light", "input": LAMP}
+    answer = {"type": "tool_result", "id": "c1", "name": "light", "output": [{"type": "text", "text": "lit"}]}
+    content = [
+        [{"id": "m1", "name": "user", "role": "user", "content": [{"type": "text", "text": "Light it"}]}, []],
+        [{"id": "m2", "name": "Friday", "role": "assistant", "content": [asked]}, []],
+        [{"id": "m3", "name": "system", "role": "system", "content": [answer]}, []],
+    ]
+    log = write(
+        tmp_path / "log.json", json.dumps({"agent": {"memory": {"content": content}, "name": "Friday"}})
+    )
+    assert told(log) == [("light", LAMP, "lit", None)]
+
+
+def test_a_function_that_is_traced_is_no_tool(tmp_path: Path) -> None:
+    def span(own: str, name: str, kind: str) -> dict[str, Any]:
+        about = {"span_id": own, "root_span_id": "r", "span_attributes": {"name": name, "type": kind}}
+        return {**about, "id": own, "input": LAMP, "output": "lit"}
+
+    log = lines(tmp_path, span("r", "generateText", "function"), span("t", "light", "tool"))
+    assert told(log) == [("light", LAMP, "lit", None)]

@@ -122,6 +122,16 @@ def test_act_mode_advises_what_only_a_card_knows_and_does_not_do_it() -> None:
     assert "list_orders" in text
 
 
+@pytest.mark.parametrize("tool", ["get_refund", "list_refunds"])
+def test_a_card_does_not_say_what_a_tool_does(tool: str) -> None:
+    steps = [{"action": "switch", "tool": "list_refunds", "arguments": {}}]
+    with memory(card("get_refund", steps=steps)) as held:
+        held.describe(tool, "Issues a refund to the customer.")
+        assert held.effect_of(tool) is Effect.WRITE
+        held.describe(tool, None, read_only=True)
+        assert held.effect_of(tool) is Effect.READ
+
+
 def test_a_read_is_never_replaced_by_a_write_whatever_a_card_says() -> None:
     steps = [{"action": "switch", "tool": "delete_order", "arguments": {"order_id": "{{ call.order_id }}"}}]
     with memory(card(steps=steps)) as held:
