@@ -14,7 +14,7 @@ from typing import Any
 from btm.logs import dialects, wire
 from btm.logs.conversation import Conversation, Passed, RecordedCall, Skipped
 from btm.logs.finding import Found, are_updates, conversations_in, updates_in
-from btm.logs.layout import SHARED_IDS, id_in, plain_in, reward_in, start_in, task_in
+from btm.logs.layout import SHARED_IDS, described_in, id_in, plain_in, reward_in, start_in, task_in
 from btm.logs.parts import read_message
 from btm.logs.records import DIGITS, Log, Record, digest_of
 from btm.logs.sample import Sample, Shape
@@ -130,7 +130,9 @@ def _conversation(found: Found, digest: str, place: str, name: str) -> Conversat
     turns = Turns(conversation_id, started_at, digest[:8])
     read_messages(turns, found.messages)
     reward, task_id = reward_in(found.owner), task_in(found.owner)
-    return turns.conversation(place, digest, name, reward=reward, started_at=started_at, task_id=task_id)
+    made = turns.conversation(place, digest, name, reward=reward, started_at=started_at, task_id=task_id)
+    described = described_in(found.owner)
+    return made._replace(described=described) if described and made.batches else made
 
 
 def _message_a_record(log: Log, name: str) -> Iterator[Conversation | Skipped | Passed]:

@@ -78,7 +78,8 @@ class Conversation(NamedTuple):
     compressed, so that it can be learned from once. ``reward`` is the log's own score, usually in [0, 1].
     ``started_at`` is in seconds since the epoch. ``format`` is the name of the reader. ``task`` is what the
     conversation is about, in the user's first words, where the log has them. ``orphans`` counts answers to calls that the
-    log does not hold. ``task_id`` is the log's own name of the task.
+    log does not hold. ``task_id`` is the log's own name of the task. ``described`` says how the log describes tools to the
+    model, by their names.
     """
 
     conversation_id: str
@@ -91,6 +92,7 @@ class Conversation(NamedTuple):
     task: str = ""
     orphans: int = 0
     task_id: str = ""
+    described: tuple[tuple[str, str], ...] = ()
 
     @property
     def calls(self) -> Iterator[RecordedCall]:

@@ -17,7 +17,7 @@ import orjson
 from btm.logs.chat import MALFORMED, read_messages, reason
 from btm.logs.conversation import NO_RESULT, Conversation, Entry, Passed, Skipped
 from btm.logs.finding import Found, conversations_in
-from btm.logs.layout import SHARED_IDS, reward_in, start_in
+from btm.logs.layout import SHARED_IDS, described_in, reward_in, start_in
 from btm.logs.records import Log, digest_of
 from btm.logs.sample import Sample, Shape
 from btm.logs.scanner import Path
@@ -64,7 +64,8 @@ def snapshots(log: Log, name: str, path: Path = ()) -> Iterator[Entry | Skipped 
                 key, own, before = _key(found, roots)
                 digest = digest_of(record.raw)
                 about = start_in(found.owner), reward_in(found.owner), _session(found.owner)
-                entry = [SNAPSHOT, record.place, digest, own, before, found.messages, *about, ()]
+                described = described_in(found.owner)
+                entry = [SNAPSHOT, record.place, digest, own, before, found.messages, *about, described, ()]
                 yield Entry(name, key, orjson.dumps(entry, option=_DUMP, default=str))
         except MALFORMED as error:
             yield Skipped(log.name, record.line, f"not a conversation: {reason(error)}")
@@ -83,7 +84,7 @@ def snapshot(
     key = digest_of((turns.task or repr(messages[0])).encode("utf-8", "surrogatepass"))
     digest = digest_of(orjson.dumps(messages, option=_DUMP, default=str))
     traces = tuple(filter(None, (trace, session)))
-    entry = [SNAPSHOT, place, digest, "", "", messages, start, None, session or trace, traces]
+    entry = [SNAPSHOT, place, digest, "", "", messages, start, None, session or trace, (), traces]
     yield Entry(name, key, orjson.dumps(entry, option=_DUMP, default=str), traces, again=True)
 
 
@@ -188,7 +189,7 @@ def joined(entries: list[list[Any]], name: str) -> Iterator[Conversation]:
     whole: dict[str, list[Any]] = {}
     read: list[tuple[_Trail, list[Any], str]] = []
     for entry in entries:
-        _, _, digest, own, before, messages, start, _, session, _ = entry
+        _, _, digest, own, before, messages, start, _, session, *_ = entry
         messages = [*whole.get(before, ()), *messages]
         if own:
             whole[own] = messages
@@ -204,12 +205,12 @@ def joined(entries: list[list[Any]], name: str) -> Iterator[Conversation]:
         known.update(beginnings)
         kept.append((place, turns, entry, session))
     names: set[str] = set()
-    for _, turns, (_, place, _, _, _, _, start, reward, _, _), session in sorted(
-        kept, key=lambda one: one[0]
-    ):
+    for _, turns, entry, session in sorted(kept, key=lambda one: one[0]):
         digest = digest_of(orjson.dumps([name, turns.trail], option=_DUMP, default=str))
         conversation_id = session if session and session not in names else digest
         names.add(conversation_id)
-        yield turns.conversation(
+        _, place, _, _, _, _, start, reward, _, described, _ = entry
+        made = turns.conversation(
             place, digest, name, conversation_id=conversation_id, reward=reward, started_at=start
         )
+        yield made._replace(described=tuple(map(tuple, described)))

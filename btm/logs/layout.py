@@ -53,6 +53,20 @@ def task_in(record: Mapping[str, Any]) -> str:
     return next((str(value) for key in _TASKS if (value := record.get(key)) not in (None, "")), "")
 
 
+def described_in(record: Mapping[str, Any], depth: int = 0) -> tuple[tuple[str, str], ...]:
+    """Return the names and descriptions of the tools that a request lists."""
+    tools = record.get("tools")
+    if not isinstance(tools, list):
+        inner = (
+            record.get(key) for key in ("request", "body", "input", "inputs", "model_parameters", "metadata")
+        )
+        found = (described_in(place, depth + 1) for place in inner if isinstance(place, dict) and depth < 2)
+        return next(filter(None, found), ())
+    said = [tool.get("function") or tool for tool in tools if isinstance(tool, dict)]
+    texts = [(t.get("name"), t.get("description")) for t in said if isinstance(t, dict)]
+    return tuple((name, text) for name, text in texts if isinstance(name, str) and isinstance(text, str))
+
+
 def start_in(record: Mapping[str, Any]) -> float | None:
     """Return when the conversation began, in seconds since the epoch."""
     return next((at for key in _STARTS if (at := time_of(record.get(key))) is not None), None)

@@ -24,7 +24,7 @@ from btm.model import SUCCESS, Attempt, Effect, ErrorKind, Incident, Outcome, To
 from btm.planning.options import MapRelations
 from btm.runtime.outcomes import outcome_of
 from btm.support.call_ids import name_beside
-from btm.support.effects import guess_effect
+from btm.support.effects import guess, guess_effect
 from btm.support.untrusted import canonical, fingerprint
 
 _DATED = 86_400.0 * 365
@@ -81,13 +81,14 @@ class Listener:
         first_failure = -1
         stated = conversation.format == EVENTS  # what the live path took a tool's effect to be
         seen: dict[str, list[ToolCall]] = {}
+        told = {tool: guess(tool, text).effect for tool, text in conversation.described}
         for batch in conversation.batches:
             turn: list[Heard] = []
             for recorded in batch:
                 if not recorded.answered:
                     unanswered += 1
                     continue
-                call = self._call(recorded.call, name, started, stated=stated)
+                call = self._call(recorded.call, name, started, told, stated=stated)
                 if call.call_id:
                     if (earlier := seen.get(call.call_id)) is None:
                         seen[call.call_id] = [call]
@@ -108,10 +109,14 @@ class Listener:
         """Whether a read can show later that a call which ended well did nothing."""
         return call.effect is Effect.WRITE and self._relations.shown_by(call) is not None
 
-    def _call(self, call: ToolCall, conversation: str, started: float, *, stated: bool) -> ToolCall:
+    def _call(
+        self, call: ToolCall, conversation: str, started: float, told: Mapping[str, Effect], *, stated: bool
+    ) -> ToolCall:
         effect = call.effect if stated else self._effects.get(call.tool)
         if effect is None:
             effect = self._effects[call.tool] = self._map.effect(call.tool) or guess_effect(call.tool)
+        if not stated and call.tool in told and self._map.effect(call.tool) is None:
+            effect = told[call.tool]  # as a live agent takes it: by how the model was told of the tool
         at = call.at
         if _DATED <= at <= self._latest and effect is call.effect and call.conversation == conversation:
             return call

@@ -24,7 +24,9 @@ from log_samples import (
     write,
 )
 
+from btm.fallback import FallbackMap
 from btm.logs.conversation import AS_GIVEN, NO_RESULT
+from btm.logs.listening import Listener
 from btm.model import Effect, ToolCall
 
 STORY = [
@@ -305,3 +307,21 @@ def test_a_call_is_made_with_every_field_that_a_tool_call_has(tmp_path: Path) ->
     )
     assert call == made
     assert repr(call) == repr(made)
+
+
+@pytest.mark.parametrize("proxied", [False, True])
+def test_what_a_tool_does_is_told_by_its_description_in_the_request(proxied: bool, tmp_path: Path) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "get_refund", "arguments": "{}"}}
+    tools = [{"type": "function", "function": {"name": "get_refund", "description": "Issues a refund."}}]
+    asked = [
+        {"role": "user", "content": "Refund it"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+    ]
+    whole = [*asked, {"role": "tool", "tool_call_id": "c1", "content": "ok"}]
+    record: dict[str, Any] = {"messages": whole, "tools": tools}
+    if proxied:
+        said = {"choices": [{"message": {"role": "assistant", "content": "Done."}}]}
+        record = {"request": record, "response": said}
+    (found,) = read(write(tmp_path / "log.jsonl", jsonl([record])))[0]
+    ((told, _),) = Listener(FallbackMap.empty(), now=1_800_000_000.0).listen(found).outcomes
+    assert told.effect is Effect.WRITE
