@@ -18,29 +18,13 @@ from btm.logs.words import plain
 _DEPTH = 8
 _LOOKED_AT = 50
 _REQUESTS = (
-    "request",
-    "requestbody",
-    "rawrequest",
-    "proxyserverrequest",
-    "input",
-    "inputs",
-    "messages",
-    "prompt",
-    "contents",
-    "body",
-)
+    "request", "requestbody", "rawrequest", "proxyserverrequest", "input", "inputs", "messages", "prompt", "contents",
+    "body"
+)  # fmt: skip
 _RESPONSES = (
-    "response",
-    "responsebody",
-    "rawresponse",
-    "output",
-    "outputs",
-    "choices",
-    "candidates",
-    "completion",
-    "generations",
-    "result",
-)
+    "response", "responsebody", "rawresponse", "output", "outputs", "choices", "candidates", "completion",
+    "generations", "result"
+)  # fmt: skip
 _ONE_OF = frozenset(("choices", "candidates", "generations"))  # alternatives, of which the first was taken
 _NODES = 8
 _NO_MESSAGES = frozenset(("tools", "functions", "tooldefinitions", "availabletools"))

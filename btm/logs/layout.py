@@ -15,15 +15,8 @@ LISTS = (
 """The keys under which a record's list of messages is looked for, in this order."""
 
 SHARED_IDS = (
-    "conversation_id",
-    "conversationId",
-    "thread_id",
-    "threadId",
-    "session_id",
-    "sessionId",
-    "sessionID",
-    "sessionKey",
-)
+    "conversation_id", "conversationId", "thread_id", "threadId", "session_id", "sessionId", "sessionID", "sessionKey"
+)  # fmt: skip
 """The keys by which messages that are logged one by one name their conversation."""
 
 _OWN_IDS = (*SHARED_IDS, "trace_id", "traceId")

@@ -19,7 +19,6 @@ from btm.learning.tracker import ConversationTracker, Learned
 from btm.logs.conversation import NO_RESULT, Conversation, RecordedCall
 from btm.logs.eventlog import NAME as EVENTS
 from btm.logs.refusals import MARK, REFUSED, says_refused
-from btm.logs.turns import made_call
 from btm.model import SUCCESS, Attempt, Effect, ErrorKind, Incident, Outcome, ToolCall
 from btm.planning.options import MapRelations
 from btm.runtime.outcomes import outcome_of
@@ -124,7 +123,7 @@ class Listener:
             at += started
         elif at > self._latest:
             at = self._latest
-        return made_call(call.tool, call.arguments, effect, conversation, call.call_id, at, call.intent)
+        return ToolCall(call.tool, call.arguments, effect, conversation, call.call_id, at, call.intent)
 
     def _outcome(self, call: ToolCall, recorded: RecordedCall) -> Outcome:
         if recorded.outcome is not None:

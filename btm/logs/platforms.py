@@ -55,13 +55,8 @@ _ERROR = ("error", "metaerrormessage", "metaerror", "attributeserror", "attribut
           "statusmessage")  # fmt: skip
 _ERROR_TYPE = ("errortype", "metaerrortype", "errorinfoexceptiontype")
 _STATUS = (
-    "attributesgenkitstate",
-    "status",
-    "attributesstatus",
-    "genaitoolstatus",
-    "level",
-    "otelstatuscode",
-)
+    "attributesgenkitstate", "status", "attributesstatus", "genaitoolstatus", "level", "otelstatuscode"
+)  # fmt: skip
 _INSIDE = frozenset(("meta", "span", "attributes", "input", "output", "spandata", "spanattributes", "metrics", "weave",
                      "errorinfo", "timestamps", "properties"))  # fmt: skip
 _CHILDREN = ("content", "observations", "spans", "children", "child_runs", "calls", "data", "traces", "runs", "rows",

@@ -16,10 +16,11 @@ Copilot Chat        ``toolCallRounds``, ``toolInvocationSerialized``       ``too
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import zip_longest
 from typing import Any
 
-from btm.logs.answers import answer_of, exit_code, failed
+from btm.logs.answers import answer_of, exit_code
 from btm.logs.conversation import NO_RESULT
 from btm.logs.turns import Turns
 from btm.logs.values import arguments_of, content_of, number_of, parsed_text, time_of
@@ -72,15 +73,33 @@ def _holds(found: _Step, names: tuple[str, ...]) -> bool:
     return any(name in found for name in names)
 
 
-def _command(turns: Turns, found: _Step, at: float | None) -> None:
+_Done = tuple[Any, Any, Any, Mapping[str, Any] | None]
+"""A call's name, arguments and id, and the fields that say what came of it, if any do."""
+
+
+def _take(
+    turns: Turns, said: object, done: Iterable[_Done], where: tuple[str, ...], at: float | None
+) -> None:
+    """Take in what was said and done in one turn; ``where`` lie the results."""
     turns.turn()
-    if type(thought := found.get("thought") or found.get("response")) is str:
-        turns.said(thought)
+    if type(said) is str and said:
+        turns.said(said)
+    made = [
+        (turns.call(name, arguments_of(given), own, at), seen)
+        for name, given, own, seen in done
+        if name not in _NO_CALLS
+    ]
+    for slot, seen in made:
+        value, is_error, error_type = (NO_RESULT, None, None) if seen is None else answer_of(seen, where)
+        if value is not NO_RESULT or is_error is not None:
+            turns.result(slot[0].call_id, value, is_error, error_type)
+
+
+def _command(turns: Turns, found: _Step, at: float | None) -> None:
     command = found["action"].strip()
-    name = command.split(None, 1)[0] if command else ""
-    if name and name not in _NO_CALLS:
-        slot = turns.call("bash", {"command": command}, None, at)
-        turns.result(slot[0].call_id, found["observation"])
+    named = command.partition(" ")[0].strip()
+    done = [("bash", {"command": command}, None, found)] if named and named not in _NO_CALLS else []
+    _take(turns, found.get("thought") or found.get("response"), done, ("observation",), at)
 
 
 def _event(turns: Turns, found: _Step, at: float | None) -> None:
@@ -110,14 +129,8 @@ def _seen(turns: Turns, found: _Step, at: float | None) -> None:  # noqa: ARG001
 
 def _pair(turns: Turns, found: _Step, at: float | None) -> None:
     action = fields(found["action"])
-    turns.turn()
-    if type(log := action.get("log")) is str and log:
-        turns.said(log)
-    slot = turns.call(
-        first(action, NAME), arguments_of(first(action, ARGUMENTS)), action.get("toolcallid"), at
-    )
-    value, is_error, error_type = answer_of(found, ("observation",))
-    turns.result(slot[0].call_id, value, is_error, error_type)
+    done = (first(action, NAME), first(action, ARGUMENTS), action.get("toolcallid"), found)
+    _take(turns, action.get("log"), [done], ("observation",), at)
 
 
 def _numbered(turns: Turns, found: _Step, at: float | None) -> None:
@@ -145,26 +158,18 @@ def _smolagents(turns: Turns, found: _Step, at: float | None) -> None:
     if type(task := found.get("task")) is str:
         turns.asked(task)
         return
-    timing = found.get("timing")
+    timing, said = found.get("timing"), found.get("modeloutputmessage")
     at = number_of(timing.get("start_time")) if type(timing) is dict else at
-    said = found.get("modeloutputmessage")
     said = said if type(said) is dict else {}
-    turns.turn()
-    if type(text := content_of(said.get("content") or found.get("modeloutput"))) is str and text:
-        turns.said(text)
-    slots = [turns.call(name, given, call_id, at) for name, given, call_id in _asked_for(found, said)]
-    is_error, error, error_type = failed({"error": found.get("error")})
-    for slot in slots:
-        value = error if is_error else found.get("observations")
-        if value is not None:
-            turns.result(slot[0].call_id, value, is_error, error_type)
-
-
-def _asked_for(found: _Step, said: _Step) -> Iterator[tuple[str, dict[str, Any], Any]]:
-    for call in found.get("toolcalls") or said.get("tool_calls") or ():
-        function = call.get("function") or call
-        if function["name"] not in _NO_CALLS:
-            yield function["name"], arguments_of(function.get("arguments")), call.get("id")
+    asked = found.get("toolcalls") or said.get("tool_calls") or ()
+    seen = {name: found[name] for name in ("error", "observations") if found.get(name) is not None}
+    if seen.get("error"):
+        seen.pop("observations", None)
+    done = [
+        ((own := call.get("function") or call)["name"], own.get("arguments"), call.get("id"), seen or None)
+        for call in asked
+    ]
+    _take(turns, content_of(said.get("content") or found.get("modeloutput")), done, ("observations",), at)
 
 
 def _browser(turns: Turns, found: _Step, at: float | None) -> None:
@@ -172,37 +177,26 @@ def _browser(turns: Turns, found: _Step, at: float | None) -> None:
     at = time_of(metadata.get("step_start_time")) if type(metadata) is dict else at
     state = output.get("current_state")
     goal = (state if type(state) is dict else output).get("next_goal")
-    turns.turn()
-    if type(goal) is str and goal:
-        turns.said(goal)
-    results = found.get("result") or []
-    slots = [
-        turns.call(name, arguments_of(given), None, at) if name not in _NO_CALLS else None
-        for action in output["action"]
-        for name, given in action.items()
-        if given is not None
-    ]
+    made = [pair for action in output["action"] for pair in action.items() if pair[1] is not None]
     # After the first action that fails, the others are not carried out.
-    for slot, result in zip(slots, results, strict=False):
-        if slot is not None:
-            value, is_error, error_type = answer_of(fields(result), ("extractedcontent",))
-            turns.result(slot[0].call_id, "" if value is NO_RESULT else value, is_error, error_type)
+    seen = [{"extractedcontent": "", **fields(result)} for result in found.get("result") or ()]
+    done = [(name, given, None, came) for (name, given), came in zip_longest(made, seen[: len(made)])]
+    _take(turns, goal, done, ("extractedcontent",), at)
 
 
 def _run_step(turns: Turns, found: _Step, at: float | None) -> None:
-    turns.turn()
-    lost = found.get("lasterror")
-    for call in found["stepdetails"].get("tool_calls") or ():
-        function = call.get("function")
-        if type(function) is not dict:
-            continue  # the provider's own tools
-        slot = turns.call(function["name"], arguments_of(function.get("arguments")), call.get("id"), at)
-        if (output := function.get("output")) is not None:
-            value, is_error, error_type = answer_of({"output": output}, RESULT)
-            turns.result(slot[0].call_id, value, is_error, error_type)
-        elif lost:
-            is_error, said, error_type = failed({"error": lost})
-            turns.result(slot[0].call_id, said, is_error, error_type)
+    lost = {"error": found["lasterror"]} if found.get("lasterror") else None
+    done = [
+        (
+            own["name"],
+            own.get("arguments"),
+            call.get("id"),
+            lost if own.get("output") is None else {"output": own["output"]},
+        )
+        for call in found["stepdetails"].get("tool_calls") or ()
+        if type(own := call.get("function")) is dict  # the others are the provider's own tools
+    ]
+    _take(turns, None, done, RESULT, at)
 
 
 def _invoked(found: _Step) -> list[Any]:
@@ -213,27 +207,25 @@ def _invoked(found: _Step) -> list[Any]:
 
 def _invocations(turns: Turns, found: _Step, at: float | None) -> None:
     for one in _invoked(found):
-        turns.turn()
         details = one.get("resultDetails")
         details = details if type(details) is dict else {}
-        slot = turns.call(one["toolId"], arguments_of(details.get("input")), one.get("toolCallId"), at)
-        if "output" in details:
-            value, is_error, error_type = answer_of(fields(details), RESULT)
-            turns.result(slot[0].call_id, value, is_error, error_type)
+        seen = fields(details) if "output" in details else None
+        _take(turns, None, [(one["toolId"], details.get("input"), one.get("toolCallId"), seen)], RESULT, at)
 
 
 def _rounds(turns: Turns, found: _Step, at: float | None) -> None:
-    metadata = found["result"]["metadata"]
-    message = found.get("message")
+    metadata, message = found["result"]["metadata"], found.get("message")
     if type(message) is dict and type(message.get("text")) is str:
         turns.asked(message["text"])
     results = metadata.get("toolCallResults") or {}
     for one in metadata["toolCallRounds"]:
-        turns.turn()
-        if type(text := one.get("response")) is str and text:
-            turns.said(text)
-        for call in one.get("toolCalls") or ():
-            slot = turns.call(call["name"], arguments_of(call.get("arguments")), call.get("id"), at)
-            if call.get("id") in results:
-                value, is_error, error_type = answer_of(fields(results[call["id"]]), RESULT)
-                turns.result(slot[0].call_id, value, is_error, error_type)
+        done = [
+            (
+                c["name"],
+                c.get("arguments"),
+                c.get("id"),
+                fields(results[c["id"]]) if c.get("id") in results else None,
+            )
+            for c in one.get("toolCalls") or ()
+        ]
+        _take(turns, one.get("response"), done, RESULT, at)

@@ -54,10 +54,7 @@ def read(log: Log) -> Iterator[Conversation | Skipped]:
 
 def _conversation(record: Record) -> Conversation:
     trajectory, digest = Trajectory.from_json(record.value), digest_of(record.raw)
-    conversation_id, started_at = (
-        str(trajectory.trajectory_id or digest),
-        start_in(record.value),
-    )
+    conversation_id, started_at = (str(trajectory.trajectory_id or digest), start_in(record.value))
     turns = Turns(conversation_id, started_at, digest[:8])
     turn: object = None
     for step in trajectory.steps:
