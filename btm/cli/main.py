@@ -182,6 +182,8 @@ def main() -> None:
         traceback.print_exception(error)
         sys.stderr.write("btm: this is a fault of btm itself\n")
         raise SystemExit(FAULT) from None
+    finally:
+        gc.freeze()  # nor is there anything to look for as the interpreter ends
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -121,6 +122,7 @@ def trends(halves: Iterable[tuple[EvidenceKey, Counts, Counts]]) -> Mapping[Evid
     }
 
 
+@lru_cache(maxsize=4_096)  # of tens of thousands of keys, most have few attempts, and so the same counts
 def chance_higher(a: Counts, b: Counts) -> float:
     """Return P(p > q) for p from Beta(1, 1) updated by whole counts ``a``, and q likewise by ``b``.
 

@@ -10,6 +10,7 @@ independent tries.)
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -94,7 +95,7 @@ class _Pools:
 
     strengths: Strengths
     scale: float
-    told: dict[EvidenceKey, Counts] = field(default_factory=dict)
+    told: dict[EvidenceKey, Counts] = field(default_factory=dict)  # of the keys that were asked about
     middle: dict[Level, Counts] = field(default_factory=dict)
     top: dict[Level, Counts] = field(default_factory=dict)
 
@@ -102,15 +103,22 @@ class _Pools:
         """Return what one key tells its pool."""
         return _weighed(counts, self.strengths[2], self.scale)
 
+    def told_by(self, key: EvidenceKey, counts: Counts) -> Counts:
+        """Return what a key of these sums tells its pool, and keep it: keys beside one another ask for it again."""
+        told = self.told.get(key)
+        if told is None:
+            told = self.told[key] = self.weighed(counts)
+        return told
+
     def within_top(self, middle: Level) -> Counts:
         """Return what one middle pool tells the level above it."""
         return _weighed(self.middle.get(middle, NOTHING), self.strengths[1])
 
-    def moved(self, key: EvidenceKey, after: Counts) -> None:
+    def moved(self, key: EvidenceKey, before: Counts, after: Counts) -> None:
         """Take in that a key's sums have changed."""
         top, middle = pools_of(key)
         above = self.within_top(middle)
-        old, new = self.told.get(key, NOTHING), self.weighed(after)
+        old, new = self.told_by(key, before), self.weighed(after)
         self.told[key] = new
         pool = self.middle.get(middle, NOTHING)
         self.middle[middle] = _plus(pool, new.successes - old.successes, new.failures - old.failures)
@@ -124,15 +132,17 @@ class Evidence:
 
     def __init__(self, rows: Iterable[tuple[EvidenceKey, float, float]] = ()) -> None:
         self._keys: dict[EvidenceKey, Counts] = {}
-        self._beside: dict[_Here, dict[EvidenceKey, None]] = {}
-        self._switches: dict[tuple[str, ErrorKind], dict[EvidenceKey, None]] = {}
+        self._beside: defaultdict[_Here, list[EvidenceKey]] = defaultdict(list)
+        self._switches: defaultdict[tuple[str, ErrorKind], list[EvidenceKey]] = defaultdict(list)
         self._unit = 1.0  # what weights were multiplied by when their landmark was moved
         self._pools: _Pools | None = None
         for key, successes, failures in rows:
             if key in self._keys:
                 self.add(key, successes, failures)
             else:
-                self._keys[key] = Counts(max(successes, 0.0), max(failures, 0.0))
+                self._keys[key] = Counts(
+                    0.0 if successes < 0.0 else successes, 0.0 if failures < 0.0 else failures
+                )
                 self._put_beside(key)
 
     def add(self, key: EvidenceKey, successes: float, failures: float) -> None:
@@ -142,12 +152,13 @@ class Evidence:
         if before is None:
             self._put_beside(key)
         if self._pools is not None:
-            self._pools.moved(key, after)
+            self._pools.moved(key, before or NOTHING, after)
 
     def _put_beside(self, key: EvidenceKey) -> None:
-        self._beside.setdefault(_here(key), {})[key] = None
-        if key.action is Action.SWITCH:
-            self._switches.setdefault((key.tool, key.kind), {})[key] = None
+        tool, kind, action, target, ordinal = key
+        self._beside[tool, action, target, ordinal].append(key)
+        if action is Action.SWITCH:
+            self._switches[tool, kind].append(key)
 
     def put(self, counts: Mapping[EvidenceKey, Counts]) -> None:
         """Have keys that are known stand at these sums."""
@@ -166,8 +177,8 @@ class Evidence:
 
     def rows(self) -> Iterator[tuple[EvidenceKey, float, float]]:
         """Iterate over every key with its sums."""
-        for key, counts in self._keys.items():
-            yield key, counts.successes, counts.failures
+        for key, (successes, failures) in self._keys.items():
+            yield key, successes, failures
 
     def switches(self, tool: str, kind: ErrorKind) -> Iterator[tuple[EvidenceKey, Counts]]:
         """Iterate over what other tools did after a failure of this one, without a look at all the rest."""
@@ -199,7 +210,7 @@ class Evidence:
         pools = self._pooled(strengths, scale)
         beside: list[tuple[Counts, Counts]] = []
         for other in self._others(key):
-            theirs, rest = pools.told[other], middle
+            theirs, rest = pools.told_by(other, self._keys[other]), middle
             if not key.target:
                 rest = _minus(pools.middle.get(pools_of(other)[1], NOTHING), theirs)
             beside.append((theirs, rest))
@@ -210,10 +221,10 @@ class Evidence:
         pools = self._pooled(strengths, scale)
         top_level, middle_level = pools_of(key)
         top = _minus(pools.top.get(top_level, NOTHING), pools.within_top(middle_level))
-        middle = _minus(pools.middle.get(middle_level, NOTHING), pools.told.get(key, NOTHING))
+        middle = _minus(pools.middle.get(middle_level, NOTHING), pools.told_by(key, self.counts(key)))
         if key.target:  # other kinds are of the same pool, where they would count twice
             for other in self._others(key):
-                middle = _minus(middle, pools.told[other])
+                middle = _minus(middle, pools.told_by(other, self._keys[other]))
         return Around(top, middle, self.counts(key).times(scale))
 
     def _others(self, key: EvidenceKey) -> Iterator[EvidenceKey]:
@@ -225,19 +236,31 @@ class Evidence:
         step = round(math.log2(max(scale * self._unit, 1e-300)) * _STEPS)
         scale = math.exp2(step / _STEPS) / self._unit
         if self._pools is None or (self._pools.strengths, self._pools.scale) != (strengths, scale):
-            self._pools = pools = _Pools(strengths, scale)
-            tops: dict[Level, Level] = {}
-            told_to: dict[Level, list[Counts]] = {}
-            for key, counts in self._keys.items():
+            self._pools = self._pool_all(strengths, scale)
+        return self._pools
+
+    def _pool_all(self, strengths: Strengths, scale: float) -> _Pools:
+        pools = _Pools(strengths, scale)
+        tops: dict[Level, Level] = {}
+        told_to: dict[Level, tuple[list[float], list[float]]] = {}
+        # There are tens of thousands of keys, but few of what tells their pools: all but the tool.
+        of_rest: dict[tuple[object, ...], tuple[list[float], list[float]]] = {}
+        for key, counts in self._keys.items():
+            parts = of_rest.get(key[1:])
+            if parts is None:
                 top, middle = pools_of(key)
                 tops[middle] = top
-                pools.told[key] = told = pools.weighed(counts)
-                told_to.setdefault(middle, []).append(told)
-            pools.middle = {middle: _sum(parts) for middle, parts in told_to.items()}
-            for middle, top in tops.items():
-                told = pools.within_top(middle)
-                pools.top[top] = _plus(pools.top.get(top, NOTHING), told.successes, told.failures)
-        return self._pools
+                parts = of_rest[key[1:]] = told_to.setdefault(middle, ([], []))
+            worked, failed = pools.weighed(counts)
+            parts[0].append(worked)
+            parts[1].append(failed)
+        pools.middle = {
+            middle: Counts(sum(worked), sum(failed)) for middle, (worked, failed) in told_to.items()
+        }
+        for middle, top in tops.items():
+            told = pools.within_top(middle)
+            pools.top[top] = _plus(pools.top.get(top, NOTHING), told.successes, told.failures)
+        return pools
 
 
 def _here(key: EvidenceKey) -> _Here:
@@ -252,11 +275,6 @@ def _weighed(counts: Counts, strength: float, scale: float = 1.0) -> Counts:
     if total > 1.0:
         scale *= (strength + 1.0) / (strength + total)
     return Counts(scale * worked, scale * failed)
-
-
-def _sum(parts: Iterable[Counts]) -> Counts:
-    worked, failed = zip(*parts, strict=True)
-    return Counts(sum(worked), sum(failed))
 
 
 # Sums of floats can leave -1e-17 where zero is meant, and what is taken back may have been learned elsewhere.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 
@@ -84,7 +84,9 @@ class Credit:
             self._recent.append((attempt.key, attempt.success, attempt.at))
             if len(self._recent) > RECENT_ATTEMPTS:
                 self._settled_at = max(self._settled_at, self._recent.popleft()[2])
-            self._let_go(attempt.key, attempt.at)
+            if self._may_have_changed(attempt.key, attempt.at):
+                latest = [one for one in self._recent if one[0] == attempt.key]
+                self._let_go(attempt.key, attempt.at, latest)
 
     def take_back(self, attempts: Iterable[Attempt]) -> None:
         """Unlearn attempts."""
@@ -121,10 +123,14 @@ class Credit:
             was = {key: self._evidence.counts(key) for key, _, _ in recent}
             for key, success, at in recent:
                 self._add(key, success, at, -1.0)
-            for key, success, at in recent:
+            latest: defaultdict[EvidenceKey, list[Recent]] = defaultdict(list)
+            for one in recent:
+                key, success, at = one
                 self._add(key, success, at, 1.0)
-                self._recent.append((key, success, at))
-                self._let_go(key, at)
+                self._recent.append(one)
+                latest[key].append(one)
+                if self._may_have_changed(key, at):
+                    latest[key] = self._let_go(key, at, latest[key])
             # What has not changed stays as it was read, to the last bit.
             self._evidence.put({key: counts for key, counts in was.items() if key not in self._changed})
         else:
@@ -134,13 +140,15 @@ class Credit:
         scale = self._decay.scale(self._latest_at if at is None else at)
         return self._evidence.counts(key).times(scale)
 
-    def _let_go(self, key: EvidenceKey, at: float) -> None:
-        """Let go what was seen of a key before its chance changed, if its latest attempts show that it did."""
-        total = self._own(key, at)
-        if self._believe is not pooled or not may_show_change(total):
-            return
-        scale = self._decay.scale(at)
-        latest = [one for one in self._recent if one[0] == key]
+    def _may_have_changed(self, key: EvidenceKey, at: float) -> bool:
+        return self._believe is pooled and may_show_change(self._own(key, at))
+
+    def _let_go(self, key: EvidenceKey, at: float, latest: list[Recent]) -> list[Recent]:
+        """Let go what was seen of a key before its chance changed, if its latest attempts show that it did.
+
+        ``latest`` are those of the recent attempts that are this key's; return which of them stay.
+        """
+        total, scale = self._own(key, at), self._decay.scale(at)
 
         def known() -> Counts:
             belief = self._believe(self._evidence, key, self._priors, scale)
@@ -149,7 +157,7 @@ class Credit:
         weighed = [WeighedAttempt(ok, self._decay.weight(min(t, at)) * scale) for _, ok, t in latest]
         first = since_change(weighed, total, known)
         if first is None:
-            return
+            return latest
         kept = latest[first:]
         worked = sum(self._decay.weight(t) for _, ok, t in kept if ok)
         failed = sum(self._decay.weight(t) for _, ok, t in kept if not ok)
@@ -158,6 +166,7 @@ class Credit:
         self._changed[key] = kept[0][2]
         gone = {id(one) for one in latest[:first]}
         self._recent = deque(one for one in self._recent if id(one) not in gone)
+        return kept
 
     # -- beliefs ------------------------------------------------------------------------------------------------
 

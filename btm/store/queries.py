@@ -52,7 +52,10 @@ def evidence(connection: Connection) -> list[EvidenceRow]:
     result = connection.execute(select(t.evidence).order_by(*t.evidence.primary_key))
     # As the driver has them: a row object each would take as long again, and there are tens of thousands.
     rows = result.cursor.fetchall()
-    found = [(key_from(*key), float(worked), float(failed)) for *key, worked, failed in rows]
+    found = [
+        (key_from(tool, kind, action, target, ordinal), float(worked), float(failed))
+        for tool, kind, action, target, ordinal, worked, failed in rows
+    ]
     for key, worked, failed in found:
         if not math.isfinite(worked + failed):
             raise ValueError(f"evidence that is no number, of {key.tool!r}")

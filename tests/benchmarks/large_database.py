@@ -163,13 +163,20 @@ def main() -> None:
     median, p99 = (others[len(others) * part // 100] for part in (50, 99))
     print(f"a failing call: median {median:.2f} ms, p99 {p99:.2f} ms of CPU; the first {first:.0f} ms")
     print(f"resident memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
-    for argv in (["show"], ["show", "--json"], ["explain", "--tool", "tool_1", "--error", "timeout"]):
+    commands = (
+        ["show"],
+        ["explain", "--tool", "tool_1", "--error", "timeout"],
+        ["db", "info"],
+        ["show", "--json"],
+    )
+    for argv in commands:
         command = [sys.executable, "-m", "btm", *argv, "--db", str(path)]
         took = cpu_s(
             lambda c=command: subprocess.run(c, stdout=subprocess.DEVNULL, check=True),
             resource.RUSAGE_CHILDREN,
         )  # type: ignore[misc]
-        print(f"btm {' '.join(argv)}: {took:.1f} s of CPU")
+        a_key = f", {1e6 * took / counted[2]:.0f} us a key" if "--json" in argv else ""
+        print(f"btm {' '.join(argv)}: {took:.2f} s of CPU{a_key}")
 
 
 if __name__ == "__main__":
