@@ -16,8 +16,9 @@ from btm.model import ErrorKind as K
 HEAD, LONGEST, END = 400, 1_000, 300
 """Characters of a text in which layers are looked for: its beginning, and its end where a traceback names the error."""
 
-KEPT = 256
-"""Texts of which it is remembered what they are wrapped in: one text is asked about several times, and they repeat."""
+KEPT = 16
+"""Texts of which it is remembered what they are wrapped in: one text is asked about several times. They are as the tool gave
+them, secrets and all, at most 1,300 characters each, and so few are kept: a core dump would hold them."""
 
 _LAYERS = 4
 _DECORATION = re.compile(

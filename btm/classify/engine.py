@@ -289,7 +289,7 @@ def _calibrated(raw: float) -> float:
     return float(points[-1][1])
 
 
-@lru_cache(maxsize=1_024)
+@lru_cache(maxsize=64)
 def _clean(reason: str) -> str:
     # Reasons are few; those that name a field or a code of the answer hold untrusted text.
     return untrusted.redact(reason, 200)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import sqlite3
 import stat
 import threading
@@ -47,7 +46,6 @@ _CREATION_LOCK = 0x62746D  # "btm": the advisory lock under which PostgreSQL's t
 # SQLite's own way of waiting, with pauses that grow, does not give to those that have waited longest.
 _FIRST_PAUSE_S = 0.002
 _LONGEST_PAUSE_S = 0.03
-_SPREAD = random.SystemRandom()  # as the writer's
 
 
 class Database:
@@ -187,7 +185,7 @@ class Database:
                     with transaction:
                         yield connection
                     return
-            time.sleep(_SPREAD.uniform(0.5, 1.0) * pause)
+            time.sleep(troubles.SPREAD.uniform(0.5, 1.0) * pause)
             pause = min(pause * 1.5, _LONGEST_PAUSE_S)
 
     def _look_after(self) -> None:

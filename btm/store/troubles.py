@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sqlite3
 from pathlib import Path
 
@@ -12,6 +13,9 @@ from btm.errors import DatabaseFailedError, DatabaseUnavailableError, StoreError
 LOCK_WAIT_S = 5.0
 """How long a SQLite database is waited for while another process writes it. A write of btm's own takes milliseconds;
 what holds it longer is waited for elsewhere: the writer's events stay in memory and are tried again."""
+
+SPREAD = random.SystemRandom()
+"""Spreads waits, so that writers do not come at once again. An application may have seeded the module's own generator."""
 
 _CURES = {
     sqlite3.SQLITE_BUSY: (

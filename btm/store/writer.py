@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import atexit
 import logging
-import random
 import sys
 import threading
 import time
@@ -23,6 +22,7 @@ from types import MethodType
 from btm.errors import StoreError
 from btm.store import CallEvent, Event, Store
 from btm.store.journal import Journal
+from btm.store.troubles import SPREAD
 from btm.support.forks import go_on_in_children
 from btm.support.process_state import follows_the_living
 
@@ -38,7 +38,6 @@ _RETRY_S = 1.0
 _LONG_S = 0.05  # a transaction that takes longer keeps other writers waiting: the next one is shorter
 _AT_EXIT_S = 5.0
 _PAUSE_S = 0.002  # between transactions, for who waits
-_SPREAD = random.SystemRandom()  # not the module's own generator: an application may have seeded that
 
 Listener = Callable[[Sequence[CallEvent]], None]
 
@@ -239,7 +238,7 @@ class _Queue:
     def _run(self) -> None:
         while True:
             if self._trouble:
-                self._hurry.wait(_RETRY_S * _SPREAD.uniform(0.7, 1.3))
+                self._hurry.wait(_RETRY_S * SPREAD.uniform(0.7, 1.3))
             else:
                 self._wake.wait()
                 self._hurry.wait(_LINGER_S)
@@ -248,7 +247,7 @@ class _Queue:
             with self._lock:
                 waiting = list(self._markers)  # who comes later waits for a try that begins later
             while self._take() and self._write():
-                time.sleep(_SPREAD.uniform(0.0, _PAUSE_S))
+                time.sleep(SPREAD.uniform(0.0, _PAUSE_S))
             self._say()
             if self._closed:
                 self._disappoint(self._markers)

@@ -159,7 +159,7 @@ RULES: tuple[SecretPattern, ...] = (
         lambda text, _: _HEADER_PAIR.search(text) is not None,
         re.compile(
             r"(?i)(\(b?[\"'](?:(?:proxy-)?authorization|(?:set-)?cookie|(?:x-)?api-?key"
-            r"|x-[\w-]{0,30}(?:key|token|secret|auth)[\w-]{0,20})[\"'],\s{0,4}b?(?P<quote>[\"']))(?:(?!(?P=quote)).){4,400}"
+            r"|x-[\w-]{0,30}(?:key|token|secret|auth)[\w-]{0,20}|[\w-]{0,30}(?<=-)sign(?:ature)?(?:-\d{1,3})?)[\"'],\s{0,4}b?(?P<quote>[\"']))(?:(?!(?P=quote)).){4,400}"
         ),
         r"\1[secret]",
     ),
@@ -201,6 +201,16 @@ RULES: tuple[SecretPattern, ...] = (
             r"(?i)((?:[?&]|%(?:26|3f))(?:amp;)?(?:sig(?:nature)?(?:=|%3d)(?=[\w%+/=.~-]{6})"
             r"|(?:x-(?:amz|goog)-(?:signature|credential|security-token)|code|key|auth|hmac|ticket|assertion|samlresponse)"
             r"(?:=|%3d)(?=[\w%+/=.~-]{16})))[\w%+/=.~-]+"
+        ),
+        r"\1[secret]",
+    ),
+    # what proves who sent a request, in a header, a field or alone; a word after "signature:" is none
+    SecretPattern(
+        lambda _, lower: "sig=" in lower or "sign" in lower,
+        re.compile(
+            rf"(?i)((?<![\w-])(?:[\w-]{{0,40}}[-_])?(?:(?<=[-_])sign|signature|sig(?==))(?:[-_](?:sha)?\d{{1,3}})?"
+            rf"{_BETWEEN}{_QUOTE}?(?:sha\d{{1,3}}=|t=\d{{1,12}},v\d=|v\d=)?)(?=[\w%+/=.~-]{{20}})(?=[a-z%+/=.~_-]{{0,40}}\d)"
+            r"[\w%+/=.~-]+"
         ),
         r"\1[secret]",
     ),

@@ -117,3 +117,47 @@ def test_no_cheap_test_says_no_where_its_pattern_matches(text: str) -> None:
     for rule in RULES:
         if rule.pattern.search(text):
             assert rule.possible(text, text.lower()), rule.pattern.pattern
+
+
+DIGEST = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+BASE64 = "kKq5mXk2l0bYw1Hn8v3TzQ7uJd9sRf4gLp6eVx0cBt5+oAiNyM/ZhUjWrEaGqSCD=="
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"CB-ACCESS-SIGN: {DIGEST}",
+        f"{{'CB-ACCESS-SIGN': '{BASE64}', 'CB-ACCESS-TIMESTAMP': '1700000000'}}",
+        f"[('CB-ACCESS-SIGN', '{BASE64}')]",
+        f"signature={DIGEST}",
+        f"symbol=BTCUSDT&side=BUY&signature={DIGEST}",
+        f'{{"API-Sign": "{BASE64}"}}',
+        f"SignedHeaders=host, Signature={DIGEST}",
+        f"X-Hub-Signature: sha1={DIGEST[:40]}",
+        f"X-Hub-Signature-256: sha256={DIGEST}",
+        f"Stripe-Signature: t=1492774577,v1={DIGEST}",
+        f"X-Slack-Signature: v0={DIGEST}",
+        f"sig={BASE64}",
+        f'{{\\"signature\\": \\"{DIGEST}\\"}}',
+    ],
+)
+def test_what_signs_a_request_is_taken_out(text: str) -> None:
+    found = without_secrets(text)
+    assert DIGEST[:16] not in found
+    assert BASE64[20:36] not in found
+    assert "[secret]" in found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "signature: invalid_signature_for_the_request",
+        "SignatureDoesNotMatch: The request signature we calculated does not match",
+        "Signature expired: 20150830T123600Z is now earlier than 20150830T124500Z",
+        "X-Hub-Signature header missing",
+        "assign: task-4711-of-project-alpha-22",
+        "design=modern-and-simple-layout-2",
+    ],
+)
+def test_what_is_said_about_a_signature_stays(text: str) -> None:
+    assert without_secrets(text) == text
