@@ -10,6 +10,7 @@ from btm.classify import body_keys as keys
 from btm.classify import numbers, retry_after, texts
 from btm.classify.codes import of_json_rpc
 from btm.classify.deciding import judges
+from btm.classify.echoes import without_echoed_fields
 from btm.classify.envelopes import failing_node, failing_part
 from btm.classify.explaining import explain, unexplained
 from btm.classify.finding import DEFAULT, WEAK, Finding, surest
@@ -34,6 +35,7 @@ def of_mapping(
     """
     if not failed and is_quiet(body):
         return _of_refusal(body, call, now) if "data" in body else None
+    body = body if failed else without_echoed_fields(body, call)
     exits = keys.fields_of(body).exits
     exit_code = body[exits[0]] if exits else None
     if type(exit_code) is int and (failed or not _is_of_a_job(body)):

@@ -26,6 +26,7 @@ from btm.classify import (
     xml_fields,
 )
 from btm.classify.ambiguity import is_ambiguous
+from btm.classify.echoes import without_echoes
 from btm.classify.expectations import ErrorRule, Expectations
 from btm.classify.finding import NONE, Finding
 from btm.classify.reading import TEXT_LIMIT
@@ -213,6 +214,7 @@ def _explicit_text(text: str, call: ToolCall, now: float | None) -> tuple[Any, F
         return text, _explicit_repr(text, call, now)
     if "=" in text[:60] and (lines := xml_fields.fields_of_lines(text)) is not None:
         return text, bodies.of_envelope(lines, call, now)
+    text = without_echoes(text, call) if call.arguments else text
     noise = markup.of_noise(text, call.tool)
     if noise is not None:
         return text, noise

@@ -232,7 +232,9 @@ def options_for(
 
     verifier = fallback_map.verifier(call, known) if call.effect is Effect.WRITE else None
     checks = usable((verifier,) if verifier is not None else ())
-    escalations = (t for t in fallback_map.escalations() if present is None or t in present)
+    escalations = (
+        t for t in fallback_map.escalations() if t != call.tool and (present is None or t in present)
+    )
     entry = fallback_map.tools.get(call.tool)
     hints = () if entry is not None and entry.fallbacks else tuple(map(_hint, worked))
     return Options(

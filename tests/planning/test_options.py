@@ -119,3 +119,7 @@ tools:
     incident = Incident("i", "c", failed, ErrorKind.AUTH_ERROR, Outcome(ErrorKind.AUTH_ERROR), 0.0)
     (step,) = options_for(incident, fallback_map, {}).switches
     assert step.irreversible
+
+
+def test_a_hand_over_that_failed_is_not_handed_over_to_itself() -> None:
+    assert options_for(incident_of("human", summary="it failed"), MAP, {}).escalation_tool == ""

@@ -1,0 +1,56 @@
+"""Answers that give back what was sent: a hand-over that tells of a failure has not failed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from btm.classify import classify
+from btm.model import Effect, ErrorKind, ToolCall
+
+FAILURE = "Booking B12 failed: request timed out, then 401 Unauthorized"
+
+
+def outcome(result: Any, sent: Mapping[str, Any], effect: Effect = Effect.WRITE) -> ErrorKind | None:
+    return classify(ToolCall("hand_over", dict(sent), effect, "c"), result=result).kind
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        f"The harbour master takes it from here: {FAILURE}",
+        f"Noted: {FAILURE[:48]}",  # broken off
+        f"Message sent to #ops\n> {FAILURE}\n",
+        FAILURE,
+        {"status": "sent", "message": FAILURE},
+        {"id": 7, "detail": FAILURE},
+        f'{{"id": 7, "message": "{FAILURE}"}}',
+    ],
+    ids=str,
+)
+def test_a_write_that_confirms_in_the_callers_own_words_worked(answer: Any) -> None:
+    assert outcome(answer, {"summary": FAILURE, "priority": "high"}) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (f"Failed to send '{FAILURE}': channel_not_found", ErrorKind.NOT_FOUND),
+        (f"Error: the note '{FAILURE}' was not saved: disk full", ErrorKind.QUOTA_EXHAUSTED),
+        ({"message": "Permission denied", "summary": FAILURE}, ErrorKind.AUTH_ERROR),
+        ("429 Too Many Requests", ErrorKind.RATE_LIMIT),
+    ],
+    ids=str,
+)
+def test_a_failure_beside_the_echo_is_one(answer: Any, kind: ErrorKind) -> None:
+    assert outcome(answer, {"summary": FAILURE}) is kind
+
+
+def test_a_read_that_gives_its_whole_question_back_has_not_answered_by_it() -> None:
+    assert outcome("file not found", {"query": "file not found"}, Effect.READ) is ErrorKind.NOT_FOUND
+
+
+def test_names_and_numbers_that_were_sent_stay() -> None:
+    assert outcome("Order 17 not found", {"order": "17", "why": "not"}) is ErrorKind.NOT_FOUND
