@@ -234,15 +234,7 @@ class Turns:
         if mistaken := {id(slot) for slot in self.guessed if slot[_RESULT] is NO_RESULT}:
             kept = ([slot for slot in batch if id(slot) not in mistaken] for batch in self._batches)
             self._batches = [batch for batch in kept if batch]
-        # Most turns have one call, for which no inner loop is set up.
-        return tuple(
-            [
-                (_tuple(RecordedCall, batch[0]),)
-                if len(batch) == 1
-                else tuple([_tuple(RecordedCall, s) for s in batch])
-                for batch in self._batches
-            ]
-        )
+        return tuple([tuple([_tuple(RecordedCall, slot) for slot in batch]) for batch in self._batches])
 
 
 def told(slot: list[Any], observed: str | None, reasoning: str | None, intent_from: str | None) -> None:

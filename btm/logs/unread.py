@@ -19,30 +19,28 @@ from btm.support.untrusted import redact
 _LOOKED_AT = 256 << 20  # bytes of a log that nothing was read from; the rest will not be otherwise
 _OVERLAP = 200
 _SHOWN = 160
-_DOING = rb"(?:calls?|uses?|results?|responses?|outputs?|returns?|invocations?|requests?|events?)"
 _QUOTE = rb'\\?"'  # JSON within JSON has its quotes escaped
 _COLON = _QUOTE + rb"\s*:\s*"
-_MARK = re.compile(
-    # A key that holds something: "tool_calls": [{, "functionResponse": {"
-    _QUOTE + rb"[\w.]{0,20}(?:tool|function)_?" + _DOING + _COLON + rb"(?:\{\s*" + _QUOTE + rb'|\[\s*[{"\[]|'
-    + _QUOTE + rb'[^"\\])'
-    # What says of a thing that it is one: "type": "tool_use", "role": "tool"
-    rb"|" + _QUOTE + rb"(?:\w{0,12}type|kind|role|from|event|name|span[._]kind)" + _COLON + _QUOTE
-    + rb"(?:tool|observation|[\w. -]{0,20}(?:tool|function)[-_ .]?" + _DOING + rb")[\w-]{0,12}" + _QUOTE
-    + rb"|</?(?:tool|function)_(?:call|response|results)>|<function=|tool_calls\.\d",
-    re.IGNORECASE,
-)  # fmt: skip
 
 
-_ANSWERED = rb"(?:results?|responses?|outputs?|returns?)"
-_ANSWER_MARK = re.compile(
-    _QUOTE + rb"[\w.]{0,20}(?:tool|function)_?" + _ANSWERED + _COLON + rb"(?:\{\s*" + _QUOTE + rb'|\[\s*[{"\[]|'
-    + _QUOTE + rb'[^"\\])'
-    rb"|" + _QUOTE + rb"(?:\w{0,12}type|kind|role|from|event)" + _COLON + _QUOTE
-    + rb"(?:tool|observation|[\w. -]{0,20}(?:tool|function)[-_ .]?(?:call[-_ .]?)?" + _ANSWERED + rb")" + _QUOTE
-    + rb"|</?(?:tool|function)_(?:response|results)>",
-    re.IGNORECASE,
-)  # fmt: skip
+def _mark(doing: bytes, says: bytes, ends: bytes, texts: bytes) -> re.Pattern[bytes]:
+    """Return what finds a key that holds something ("tool_calls": [{) or what says of a thing that it is one."""
+    held = rb"(?:\{\s*" + _QUOTE + rb'|\[\s*[{"\[]|' + _QUOTE + rb'[^"\\])'
+    key = _QUOTE + rb"[\w.]{0,20}(?:tool|function)_?" + doing + _COLON + held
+    named = rb"(?:tool|observation|[\w. -]{0,20}(?:tool|function)[-_ .]?(?:call[-_ .]?)?" + doing + rb")"
+    said = _QUOTE + rb"(?:\w{0,12}type|kind|role|from|event" + says + rb")" + _COLON + _QUOTE + named + ends
+    return re.compile(key + rb"|" + said + _QUOTE + rb"|" + texts, re.IGNORECASE)
+
+
+_MARK = _mark(
+    rb"(?:calls?|uses?|results?|responses?|outputs?|returns?|invocations?|requests?|events?)",
+    rb"|name|span[._]kind",
+    rb"[\w-]{0,12}",
+    rb"</?(?:tool|function)_(?:call|response|results)>|<function=|tool_calls\.\d",
+)
+_ANSWER_MARK = _mark(
+    rb"(?:results?|responses?|outputs?|returns?)", rb"", rb"", rb"</?(?:tool|function)_(?:response|results)>"
+)
 
 
 class Counted:
