@@ -69,6 +69,12 @@ def _phrases() -> Mapping[str, tuple[K, str]]:
 
 
 @cache
+def _openings() -> frozenset[str]:
+    """Return the words with which phrases begin."""
+    return frozenset(phrase.split(" ", 1)[0] for phrase in _phrases())
+
+
+@cache
 def _pieces() -> tuple[tuple[re.Pattern[str], Mapping[str, tuple[K, str]]], ...]:
     """Return the pieces of languages without spaces, those added by hand first."""
     found = []
@@ -103,8 +109,11 @@ def find(low: str) -> Finding | None:
         if not any(phrase in joined for phrase in _of_short_words()):
             return None
     best: tuple[str, K, str] | None = None
-    for length in (4, 3, 2, 1):
-        for start in range(len(said) - length + 1):
+    openings = [start for start, word in enumerate(said) if word in _openings()]
+    for length in (4, 3, 2, 1) if openings else ():
+        for start in openings:
+            if start + length > size:
+                break
             phrase = " ".join(said[start : start + length])
             if phrase in known:
                 kind, language = known[phrase]

@@ -6,6 +6,7 @@ exception handlers on one side, of progress messages, results and documentation 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from functools import cache
@@ -65,5 +66,5 @@ def _weights() -> Mapping[str, float]:
 def logit(sentence: str) -> float:
     """Return how much a sentence is worded like a failure (above 0) or like a result (below 0), in logits."""
     known = _weights()
-    total = known[""] + sum([known[feature] for feature in features_of(sentence) if feature in known])
+    total = math.fsum([known[""], *(known[feature] for feature in features_of(sentence) if feature in known)])
     return float(max(-LIMIT, min(LIMIT, total)))
