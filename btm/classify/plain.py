@@ -111,7 +111,8 @@ def _is_sure(carried: Carried, found: Finding | None, tool: str, text: str, size
         # An error's own body after its status is no quotation, nor is one line of nothing but a status or a class.
         if carried.status is None and not carried.types:
             return False
-        alone = "\n" not in text and size <= ALONE and carried.sure >= FRAMED and found is not None
+        lines = text.count("\n") + deciding.tells(tool)
+        alone = lines <= 1 and size <= ALONE and carried.sure >= FRAMED and found is not None
         return carried.inner.startswith("{") or (alone and not deciding.explains(text.lower()))
     if carried.sure >= SURE:
         return True

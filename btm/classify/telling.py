@@ -245,7 +245,9 @@ def _is_answer(body: Mapping[str, Any], name: str) -> bool:
     known = sum(
         1 for k in others if isinstance(k, str) and (keys.is_trimming(k) or k in errors or keys.is_answer(k))
     )
-    data = body.get("data")
+    said, data = body.get("message"), body.get("data")
+    if isinstance(said, str) and len(body) <= _SMALL and texts.of_error_text(said) is not None:
+        return True
     return known > 0 and known * 2 >= len(others) and (not data or _tells_what_went_wrong(data))
 
 

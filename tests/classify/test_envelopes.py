@@ -216,3 +216,28 @@ def test_rows_below_a_line_of_words_are_what_was_found() -> None:
 def test_a_tool_of_documents_that_says_what_it_failed_to_do_has_failed() -> None:
     said = "Failed to query documents from collection 'notes': expected dimension 384, got 768"
     assert kind(said, ToolCall("query_documents", {}, Effect.READ)) == "invalid_arguments"
+
+
+@pytest.mark.parametrize(
+    ("said", "tool", "expected"),
+    [
+        ("Backlog API error (code: 6, status: 404)\nNo issue.", "get_issue", "not_found"),
+        ("❌ Error: Missing EXPORT_PATH in .env file.", "export_route", "precondition_failed"),
+        ("ID: 12 | Ann: the deploy failed", "get_messages", "ok"),
+        ("No route found from Berlin to Honolulu", "get_directions", "not_found"),
+        ("No authenticated accounts found. Add one.", "list_calendars", "auth_error"),
+    ],
+)
+def test_what_servers_of_agents_say(said: str, tool: str, expected: str) -> None:
+    assert kind(said, ToolCall(tool, {}, Effect.READ)) == expected
+
+
+def test_a_status_beside_a_message_is_of_the_answer_whatever_else_is_told() -> None:
+    body = {
+        "status": 404,
+        "message": "The key does not exist.",
+        "results": {"stackTrace": "at A"},
+        "duration": 0,
+    }
+    assert kind(body, READ) == "not_found"
+    assert kind({**body, "message": "Highway to the sea"}, READ) == "ok"
