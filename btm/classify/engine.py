@@ -111,8 +111,7 @@ def _classify(
         return _outcome(_with_history(exceptions.of_exception(error, call, moment), history), call)
     plain_success = expectations is None and shape is None
     if type(value) is str:
-        writes = call.effect is Effect.WRITE
-        if plain_success and _is_plainly_fine(value) and not plain.is_silent_write(value, call.tool, writes):
+        if plain_success and _is_plainly_fine(value):
             found = silent.computed(value, call) if call.arguments else None
             return FINE if found is None else _outcome(found, call, value)
     elif type(value) not in _BARE and not (type(value) is dict and frameworks.is_bare(value)):
@@ -218,10 +217,9 @@ def _explicit_text(text: str, call: ToolCall, now: float | None) -> tuple[Any, F
     noise = markup.of_noise(text, call.tool)
     if noise is not None:
         return text, noise
-    writes = call.effect is Effect.WRITE
-    if _are_printed_rows(text) or not (hints.any_in(text) or plain.is_silent_write(text, call.tool, writes)):
+    if _are_printed_rows(text) or not hints.any_in(text):
         return text, None
-    return text, plain.of_plain_text(text, call.tool, writes=writes)
+    return text, plain.of_plain_text(text, call.tool, writes=call.effect is Effect.WRITE)
 
 
 def _is_object_repr(text: str) -> bool:

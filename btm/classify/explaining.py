@@ -10,7 +10,7 @@ from btm.classify import body_keys as keys
 from btm.classify import texts
 from btm.classify.codes import of_code, of_json_rpc
 from btm.classify.complaints import are_field_errors, are_sentences, is_validator_list
-from btm.classify.finding import DEFAULT, EXACT, NONE, WEAK, Finding, surest
+from btm.classify.finding import EXACT, NONE, WEAK, Finding, surest
 from btm.classify.status import of_status
 from btm.classify.telling import http_status
 from btm.classify.types import name_as_words
@@ -50,10 +50,6 @@ def _explained(body: Mapping[str, Any], said: str) -> Finding:
     if status is not None:
         wait = words.retry_after_s if words is not None else None
         return of_status(status, best)._replace(retry_after_s=wait)
-    if best is None or best.confidence < DEFAULT:
-        long_code = _long_code(body)
-        if long_code is not None:
-            return of_status(long_code // 100, best)._replace(confidence=WEAK, status_code=None)
     if _is_validator(body):
         best = surest((best, _FIELDS))
     return best if best is not None and best.kind is not K.UNKNOWN else unexplained("error")
@@ -82,15 +78,6 @@ def _status(body: Mapping[str, Any]) -> int | None:
         return status
     inner = next((body[k] for k in _NESTED_STATUS if isinstance(body.get(k), Mapping)), None)
     return http_status({**inner, "message": ""}) if inner is not None and len(inner) <= 50 else None
-
-
-def _long_code(body: Mapping[str, Any]) -> int | None:
-    """A code such as 40001, whose first three digits are the HTTP status it stands for."""
-    for key in ("code", "errcode", "error_code"):
-        value = body.get(key)
-        if type(value) is int and 40_000 <= value < 60_000:
-            return value
-    return None
 
 
 def _is_validator(body: Mapping[str, Any]) -> bool:

@@ -31,15 +31,6 @@ ONE_LINE = 240
 ALONE, FRAMED = 120, 0.94
 """Characters of a line that a status or a class may be all of, and how sure such a layer is at least."""
 
-SILENT_WRITE = 0.75
-"""Chance that a write failed which names a limit and says of nothing that it was done: 1 in 30 that worked answers so."""
-
-_LIMITS = re.compile(
-    r"\b(?:not|no|cannot|only|must|already|larger|longer|smaller|shorter|higher|lower|more than|less than|too|full|taken"
-    r"|unable|without|never|maximum|minimum|at (?:least|most)|above|below|beyond|outside|busy|closed|locked|occupied"
-    r"|reserved|offline|empty|missing|sold out)\b|n't\b"
-)
-
 _REVERSED = re.compile(
     r"\b(?:but|however|although|though|yet|except|not|error|warning|fail\w*)\b", re.IGNORECASE
 )
@@ -78,14 +69,6 @@ def _read(head: str, size: int, tool: str, writes: bool) -> Read:
         verdict = verdict._replace(chance=min(verdict.chance, FAILED - 0.01))
     if found is None:
         found = unexplained()
-        if (
-            verdict.chance < FAILED
-            and carried is None
-            and size <= READ
-            and is_silent_write(head, tool, writes)
-        ):
-            chance = SILENT_WRITE if _LIMITS.search(head.lower()) else SUSPECTED
-            return Read(found, chance, carried, (*verdict.signs, "says nothing of what was done"))
     elif found.kind is K.NOT_FOUND and carried is None and _NONE.match(head.lower()):
         found = Finding(K.EMPTY_RESULT, "plain:none", "the text says that none were found", 0.8)
     return Read(found, verdict.chance, carried, verdict.signs)
@@ -139,19 +122,6 @@ def _is_prose(head: str, size: int, tool: str, found: Finding | None) -> bool:
     if size <= FIRST:
         return deciding.tells(tool)
     return found is None or len(head.split("\n", 1)[0]) > ONE_LINE
-
-
-def is_silent_write(text: str, tool: str, writes: bool) -> bool:
-    """Whether a short text is all that a write answers, and does not say that anything was done."""
-    return (
-        writes
-        and tool != ""
-        and 8 < len(text) <= LINE
-        and text.isascii()
-        and " " in text
-        and not deciding.quotes(tool)
-        and not deciding.says_done(text.lower(), tool)
-    )
 
 
 def _tells_of_a_quotation(text: str, tool: str) -> bool:

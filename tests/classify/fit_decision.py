@@ -43,14 +43,7 @@ def examples(paths: list[str]) -> tuple[list[dict[str, float]], np.ndarray, list
             label = row["label"]
             if label != "ok" and ErrorKind(label).family is Family.SILENT and label != "empty_result":
                 continue
-            if (
-                not value.strip()
-                or value.lstrip()[:1] in "{[<"
-                or not (
-                    texts.is_suspicious(value)
-                    or plain.is_silent_write(value, row["tool"], row.get("effect") == "write")
-                )
-            ):
+            if not value.strip() or value.lstrip()[:1] in "{[<" or not texts.is_suspicious(value):
                 continue
             head = value[:2000].strip()
             carried = carriers.strip(head)
