@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,6 +16,9 @@ _WHERE = frozenset(
     {"loc", "path", "field", "param", "parameter", "property", "pointer", "attribute", "instancepath"}
 )
 _WHAT = frozenset({"message", "msg", "detail", "reason", "description", "error", "errormessage"})
+_PREDICATE = re.compile(r"(?:is|are|can't|cannot|must|should|has|does|needs|may|already)\b")
+"""How Rails words what is wrong with a field: ``can't be blank``."""
+
 _STOPS = (".", "\u3002", "\uff01", "\u0964")
 
 
@@ -71,7 +75,8 @@ def _are_complaints(complaints: Any) -> bool:
         or not all(isinstance(c, str) for c in complaints[:5])
     ):
         return False
-    said = texts.of_error_text(complaints[0][:300]) if complaints[0].endswith(_STOPS) else None
+    worded = complaints[0].endswith(_STOPS) or _PREDICATE.match(complaints[0]) is not None
+    said = texts.of_error_text(complaints[0][:300]) if worded else None
     return said is not None and (
         said.kind in _COMPLAINTS or languages.is_foreign(said) or said.kind is K.UNKNOWN
     )

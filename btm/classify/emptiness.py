@@ -94,6 +94,8 @@ def _of_text(text: str, tool: _Tool) -> Finding | None:
         return _found("a table with a header and no rows", 0.8)
     if text.lstrip().startswith("<") and _FEED.match(text) and not _ENTRY.search(text):
         return _found("a feed without entries", 0.8)
+    if tool.looks and _BARE_ELEMENT.fullmatch(text):
+        return _found("an element without members", 0.8)
     if _SAYS_NONE.search(text):
         return _found("the text says that nothing was found", 0.85)
     nothing = _NOTHING if tool.looks else _NO_LIST
@@ -103,6 +105,7 @@ def _of_text(text: str, tool: _Tool) -> Finding | None:
 _EXPORTS = re.compile(r"export|csv|rows|table|dump|report|extract|sheet")
 _HEADER = re.compile(r"[A-Za-z_][\w .-]{0,40}(?:[,;\t|][A-Za-z_][\w .-]{0,40}){1,30}\s*\n\s*$")
 _FEED = re.compile(r"\s*(?:<\?xml[^>]{0,100}\?>\s*)?<(?:rss|feed|channel)\b")
+_BARE_ELEMENT = re.compile(r"\s*(?:<\?xml[^>]{0,100}\?>\s*)?<[\w:-]{2,40}s(?: [^<>]{0,200})?/>\s*")
 _ENTRY = re.compile(r"<(?:item|entry)\b")
 
 

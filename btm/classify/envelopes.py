@@ -8,11 +8,14 @@ from itertools import islice
 from typing import Any
 
 from btm.classify import body_keys as keys
-from btm.classify.telling import http_status, is_no, is_quiet, tells_failure
+from btm.classify.telling import http_status, is_known_code, is_no, is_quiet, tells_failure
 from btm.model import Effect, ToolCall
 
 _DEEPEST, _MOST = 4, 20
-_VERDICT = re.compile(r"(?:status|result|ack|outcome|returntype|response|responsetext)$")
+_VERDICT = re.compile(
+    r"(?:status|result|ack|outcome|severity|response|responsetext|(?:return|response|result|message)type)$"
+)
+_CODE = re.compile(r"(?:response|return|result|status)code$")
 _ABOUT = frozenset({"status", "meta", "header", "head", "sys", "info"})
 """Parts that hold nothing of the answer itself: a message in them is about the call."""
 
@@ -48,7 +51,11 @@ def failing_node(answer: Mapping[str, Any], call: ToolCall) -> Mapping[str, Any]
 def _is_marked(node: Mapping[str, Any]) -> bool:
     named = keys.fields_of(node)
     flagged = any(is_no(node[name]) for name in named.flags)
-    errors = (value for name, value in islice(node.items(), _MOST) if keys.speaks_of_errors(str(name)))
+    members = [(str(name), value) for name, value in islice(node.items(), _MOST)]
+    data = sum(isinstance(value, list | Mapping) and bool(value) for _, value in members)
+    errors = (
+        value for name, value in members if keys.is_error(name) or (data == 1 and keys.speaks_of_errors(name))
+    )
     return flagged or http_status(node) is not None or any(_says_what(error) for error in errors)
 
 
@@ -72,8 +79,12 @@ def _verdict_is_bad(node: Mapping[str, Any], call: ToolCall) -> bool:
     if call.effect is not Effect.WRITE and keys.RECORD_TOOL.search(call.tool[:80]):
         return False  # the record of something that failed is what was asked for
     for name, value in islice(node.items(), _MOST):
-        if isinstance(value, str) and _VERDICT.search(keys.bare(name)):
+        if not isinstance(value, str):
+            continue
+        if _VERDICT.search(keys.bare(name)):
             first = _FIRST_WORD.match(value[:40].strip().lower())
             if first is not None and first.group() in _BAD:
                 return True
+        elif _CODE.search(keys.bare(name)) and "PROGRESS" not in value and is_known_code(value):
+            return True
     return False

@@ -20,7 +20,7 @@ _NESTED_CODES = (
     "error", "errors", "Error", "fault", "body", "detail", "extensions", "data", "details",
     "sys", "meta", "messages",
 )  # fmt: skip
-_NESTED_STATUS = ("error", "fault", "Error", "body")
+_NESTED_STATUS = ("error", "fault", "Error", "body", "data")
 _FIELDS = Finding(
     K.INVALID_ARGUMENTS, "body:fields", "each field comes with a complaint", 0.84, reached=False
 )

@@ -110,6 +110,11 @@ _MARKS = re.compile(r"Traceback|\w(?:Error|Exception)\b|\^\^\^")
 _ROWS = re.compile(r"\n\s{0,4}\[?\s{0,4}\{\s{0,4}\"")
 """Objects below a line of words: what was found, and how much of it."""
 
+_TABLE = re.compile(
+    r"\s*(?:[A-Z][\w/#%-]*(?: [A-Z][\w/#%-]*){0,3}(?: {2,}|\s*\t\s*)){2,12}[A-Z][^\n]{0,40}\n"
+)
+"""A line of headings above columns."""
+
 _LINES = 5
 
 
@@ -117,7 +122,7 @@ def _is_prose(head: str, size: int, tool: str, found: Finding | None) -> bool:
     """Whether a text has nothing of an error's form and is long, or comes from a tool that brings songs, rules, pages."""
     if _MARKS.search(head):
         return False
-    if _ROWS.search(head) or (found is None and head.count("\n") >= _LINES):
+    if _ROWS.search(head) or _TABLE.match(head) or (found is None and head.count("\n") >= _LINES):
         return True
     if size <= FIRST:
         return deciding.tells(tool)

@@ -168,11 +168,11 @@ def _is_bad_status(status: str, body: Mapping[str, Any], named: Fields, call: To
     )
     if low in keys.FIRM_BAD and explained and not _is_record(named, call):
         return True
-    bad = low in keys.BAD_STATUS or _is_known_code(status)
+    bad = low in keys.BAD_STATUS or is_known_code(status)
     return bad and not named.payload and (len(body) <= 2 or not keys.RECORD_TOOL.search(call.tool[:80]))
 
 
-def _is_known_code(code: str) -> bool:
+def is_known_code(code: str) -> bool:
     """Whether a word is an error's code: known, and written as one."""
     if code.isdigit() or code[:40].lower() in keys.GOOD_CODES or len(code) > 60 or " " in code.strip():
         return False
@@ -194,7 +194,7 @@ def _has_payload(body: Mapping[str, Any], call: ToolCall) -> bool:
     return _says_well(body, fields_of(body))
 
 
-def _are_failed_items(data: Any) -> bool:
+def _are_failed_items(data: Any, name: object = "") -> bool:
     """Whether every item of a list says of itself that it failed (batches of one, Zoho's envelope)."""
     return (
         isinstance(data, list)
@@ -204,8 +204,15 @@ def _are_failed_items(data: Any) -> bool:
             and (
                 any(str(item.get(k))[:20].lower() in keys.FIRM_BAD for k in _SEVERITIES)
                 or _NAMES_ERROR.fullmatch(str(item.get("code"))[:60]) is not None
+                or (
+                    name == "messages"
+                    and any(isinstance(v, str) and keys.is_error(k) for k, v in item.items())
+                )
             )
-            and any(isinstance(item.get(k), str) for k in ("message", "code", "error", "text"))
+            and any(
+                isinstance(v, str) and (k in ("message", "code", "text") or keys.is_error(str(k)))
+                for k, v in item.items()
+            )
             for item in data
         )
     )
@@ -221,6 +228,8 @@ def _is_record(named: Fields, call: ToolCall) -> bool:
         return True
     if call.effect is not Effect.WRITE and len(named.firm) >= 2 * _SMALL:
         return True  # a thing with a dozen properties, one of which is how it fares
+    if call.effect is Effect.WRITE and not _OWN.intersection(named.payload):
+        return False  # what was to be made has no identity
     has_id = any(k in ("id", "name") or k.endswith(("_id", "Id", "_name")) for k in named.payload)
     return len(named.payload) >= (1 if has_id else 2) and keys.RECORD_TOOL.search(call.tool[:80]) is not None
 
@@ -322,6 +331,7 @@ def _is_message(body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool:
 
 
 _SMALL = 6
+_OWN = frozenset({"id", "name", "_id", "uuid", "jobs", "runs", "tests", "results", "items", "steps"})
 _CLASS = re.compile(r"(?:[\w$]+[.:\\]+)*[A-Z]\w{3,80}(?:Exception|Error|Fault)(?:, [\w. ,=]{1,200})?")
 
 
@@ -350,14 +360,14 @@ def _of_small(body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool | 
         return tells_failure(detail, call)
     if isinstance(detail, list):
         return is_validator_list(detail)
-    if any(_are_failed_items(value) for value in body.values()):
-        return True
+    if any(_are_failed_items(value, name) for name, value in body.items()):
+        return not partial.some_succeeded(body)
     if isinstance(detail, str) and detail:
         return plain.of_plain_text(detail, "") is not None or texts.of_error_text(detail) is not None
     return None
 
 
-_ANSWERS = frozenset({"response", "result", "output", "answer"})
+_ANSWERS = frozenset({"response", "result", "output", "answer", "return"})
 
 
 def _words(body: Mapping[str, Any], named: Fields) -> Iterator[str]:
@@ -373,7 +383,7 @@ def _is_coded(body: Mapping[str, Any], named: Fields) -> bool:
     """Whether a code beside a message is an error's."""
     for name in (*named.codes, *(n for n in ("id", "ECODE", "subject") if n in body)):
         value = body[name]
-        if isinstance(value, str) and value and (_is_known_code(value) or _looks_like_code(name, value)):
+        if isinstance(value, str) and value and (is_known_code(value) or _looks_like_code(name, value)):
             return True
         if type(value) is int and name == "code" and value > 1 and not body.get("data"):
             return True

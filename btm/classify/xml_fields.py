@@ -10,10 +10,19 @@ from btm.classify.body_keys import speaks_of_errors
 
 LONGEST = 16_000
 _DEEPEST = 12
-_TELLING = re.compile(r"<(?:\w{1,20}:)?(?:errorcode|errormessage|faultstring)\b", re.IGNORECASE)
+_TELLING = re.compile(
+    r"<(?:\w{1,20}:)?(?:errorcode|errormessage|faultstring|result(?:code|detail)?|(?:return|response|status)code|severity)\b",
+    re.IGNORECASE,
+)
+_DOCUMENT = re.compile(
+    r"\s*(?:<[?!][^>]{0,300}>\s*)*<(?:[\w-]{1,30}:)?(?:test\w*|project|checkstyle|coverage|rss|feed|html|svg|plist|definitions"
+    r"|schema|configuration|manifest|module|log\w*|report\w*|\w*history|package|urlset|worksheet|document|body|div)[\s/>]",
+    re.IGNORECASE,
+)
+"""How documents begin that hold errors of something else, or none."""
 _ANSWER = re.compile(
     r"\s*(?:<\?xml[^>]{0,100}\?>\s*)?(?:<!DOCTYPE[^\[>]{0,300}>\s*)?<(?:[\w-]{1,30}:)?(?=[A-Za-z])[\w.-]{0,60}?"
-    r"(?:(?:respon[sc]e|result|reply|envelope|error|fault|exception)[\w.-]{0,20}|(?-i:\B(?:RS|Resp)))[\s/>]",
+    r"(?:(?:respon[sc]e|result|reply|envelope|error|fault|exception|messages)[\w.-]{0,20}|(?-i:\B(?:RS|Resp)))[\s/>]",
     re.IGNORECASE,
 )
 """How the first element of an answer is called (``OTA_HotelResRS``); a document (a feed, a build file) is none."""
@@ -29,7 +38,10 @@ def fields_of_answer(text: str) -> dict[str, Any] | None:
     """
     if (
         len(text) > LONGEST
-        or (_ANSWER.match(text) is None and _TELLING.search(text[:2_000]) is None)
+        or (
+            _ANSWER.match(text) is None
+            and (_TELLING.search(text, text.find(">"), 2_000) is None or _DOCUMENT.match(text) is not None)
+        )
         or _DECLARES.search(text) is not None
     ):
         return None

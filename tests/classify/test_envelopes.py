@@ -241,3 +241,53 @@ def test_a_status_beside_a_message_is_of_the_answer_whatever_else_is_told() -> N
     }
     assert kind(body, READ) == "not_found"
     assert kind({**body, "message": "Highway to the sea"}, READ) == "ok"
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (
+            "<n:Status><n:result>ERROR</n:result><n:resultDetail>Could not find the rule</n:resultDetail></n:Status>",
+            "not_found",
+        ),
+        (
+            "<response><responseCode>RESOURCE_NOT_FOUND</responseCode><message>It was not found</message></response>",
+            "not_found",
+        ),
+        ("<response><responseCode>IN_PROGRESS</responseCode><message>Cleaning</message></response>", "ok"),
+        (
+            "<TrackReply><Severity>SUCCESS</Severity><Details><Note><Severity>FAILURE</Severity>"
+            "<Message>No such parcel was found</Message></Note></Details></TrackReply>",
+            "not_found",
+        ),
+        ("<deleteResponse><return>Record does not exist</return></deleteResponse>", "not_found"),
+        (
+            '{"status": "failure", "errorCode": "9", "errorMessage": "Access denied", "requestId": "7"}',
+            "auth_error",
+        ),
+        ('{"messages": [{"status": "1", "error-text": "Rate limit exceeded"}]}', "rate_limit"),
+        (
+            '{"redirect": {"type": ["is not included in the list"], "name": ["can\'t be blank"]}}',
+            "invalid_arguments",
+        ),
+        ('{"code": "rest_x", "message": "Invalid post ID.", "data": {"status": 404}}', "not_found"),
+        ("アップロードに失敗: ファイルが見つかりません: a.pdf", "not_found"),
+    ],
+)
+def test_a_verdict_of_a_write_is_read_wherever_it_stands(answer: str, expected: str) -> None:
+    assert kind(answer, ToolCall("create_payment", {}, Effect.WRITE)) == expected
+
+
+def test_what_speaks_of_errors_beside_data_is_a_part_of_the_record() -> None:
+    record = "<data><name>A</name><id>7</id></data>"
+    notes = "<errorTaxes><error>Some taxes are not known</error><mensaje>No</mensaje></errorTaxes>"
+    assert kind(f"<getResponse>{record}{notes}</getResponse>", READ) == "ok"
+
+
+def test_a_table_with_a_column_of_errors_is_a_table() -> None:
+    table = 'NAME      ENDPOINT    ERROR\ndefault   unix:///d    \nold *                 context "old" not found\n'
+    assert kind(table, ToolCall("list_contexts", {}, Effect.READ)) == "ok"
+
+
+def test_an_element_in_the_plural_that_holds_nothing_is_an_empty_list() -> None:
+    assert kind('<hosts type="array" />', ToolCall("list_hosts", {}, Effect.READ)) == "empty_result"
