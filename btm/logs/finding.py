@@ -16,6 +16,7 @@ from btm.logs.values import parsed_json, time_of
 from btm.logs.words import plain
 
 _DEPTH = 8
+_TEXTS = 3  # depth to which texts that hold JSON are opened
 _LOOKED_AT = 50
 _REQUESTS = (
     "request", "requestbody", "rawrequest", "proxyserverrequest", "input", "inputs", "messages", "prompt", "contents",
@@ -62,7 +63,9 @@ def conversations_in(value: Any, owner: Mapping[str, Any] | None = None, depth: 
                 yield from several
                 return
     for name, held in value.items():
-        inner = parsed_json(held) if not depth and type(held) is str and held[:2] in ('{"', "[{") else held
+        inner = (
+            parsed_json(held) if depth < _TEXTS and type(held) is str and held[:2] in ('{"', "[{") else held
+        )
         if inner and isinstance(inner, dict | list) and plain(str(name)) not in _NO_MESSAGES:
             yield from conversations_in(inner, around, depth + 1)
 

@@ -16,6 +16,7 @@ from btm.logs.words import (
     ERROR_TEXT,
     KIND,
     NAME,
+    OWN_RESULT,
     RESULT,
     ROLE,
     SUCCESS,
@@ -175,7 +176,10 @@ def shape_of(found: dict[str, Any]) -> tuple[Sense, dict[str, Any], str]:
             inner = fields(value)
             if is_named(inner) and (means is Sense.ANSWER or _asks(inner)):
                 return means, inner, name
-    if "toolname" in found and holds(found, ARGUMENTS):
+    whole = type(found.get("tool")) is str and holds(
+        found, OWN_RESULT
+    )  # {"tool", "args", "result"}, as many log it
+    if (whole or "toolname" in found) and holds(found, ARGUMENTS):
         return Sense.CALL, found, "tool"
     return Sense.NOTHING, found, ""
 

@@ -316,3 +316,30 @@ def test_a_function_that_is_traced_is_no_tool(tmp_path: Path) -> None:
 
     log = lines(tmp_path, span("r", "generateText", "function"), span("t", "light", "tool"))
     assert told(log) == [("light", LAMP, "lit", None)]
+
+
+def test_a_tool_its_arguments_and_its_result_in_one_are_a_call(tmp_path: Path) -> None:
+    steps = [
+        {"tool": "light", "params": LAMP, "result": {"ok": False, "error": "no oil"}},
+        {"tool": "light", "params": LAMP, "result": {"ok": True, "lit": 1}},
+    ]
+    log = write(tmp_path / "log.json", json.dumps([{"goal": "Light it", "steps": steps, "result": None}]))
+    assert [(tool, given) for tool, given, _, _ in told(log)] == [("light", LAMP)] * 2
+
+
+def test_bodies_in_texts_of_an_invocation_log_are_opened(tmp_path: Path) -> None:
+    def record(asked: list[Any], said: list[Any]) -> dict[str, Any]:
+        output = {"output": {"message": {"content": said}}}
+        bodies = {"input": {"inputBodyJson": json.dumps({"messages": asked})}}
+        return {
+            "schemaType": "ModelInvocationLog",
+            **bodies,
+            "output": {"outputBodyJson": json.dumps(output)},
+        }
+
+    user = {"role": "user", "content": [{"text": "Light it"}]}
+    use = {"toolUse": {"toolUseId": "tu-1", "name": "light", "input": LAMP}}
+    answer = {"toolResult": {"toolUseId": "tu-1", "status": "success", "content": [{"text": "lit"}]}}
+    asked = [user, {"role": "assistant", "content": [use]}, {"role": "user", "content": [answer]}]
+    log = lines(tmp_path, record([user], [use]), record(asked, [{"text": "done"}]))
+    assert told(log) == [("light", LAMP, "lit", None)]
