@@ -135,15 +135,20 @@ def start_forgetting(connection: Connection, now: float) -> bool:
     Logs are fitted without a half-life, each conversation as much as any other; what goes live must see tools change.
     Weights stay as they are: one of now is 1. Return whether that was due.
     """
-    if not math.isinf(decay_of(read(connection)).half_life_s):
-        return False
-    lived = connection.execute(select(t.calls.c.call_id).limit(1)).first() is not None
-    fitted = connection.execute(select(t.fitted.c.digest).limit(1)).first() is not None
-    if lived or not fitted:
+    if not is_of_logs_alone(connection):
         return False
     state(connection, "half_life_s", repr(DEFAULT_HALF_LIFE_S))
     state(connection, "landmark", repr(now))
     return True
+
+
+def is_of_logs_alone(connection: Connection) -> bool:
+    """Whether a database forgets nothing and holds what was fitted from logs, but nothing lived through."""
+    if not math.isinf(decay_of(read(connection)).half_life_s):
+        return False
+    lived = connection.execute(select(t.calls.c.call_id).limit(1)).first() is not None
+    fitted = connection.execute(select(t.fitted.c.digest).limit(1)).first() is not None
+    return fitted and not lived
 
 
 def _held_decay(connection: Connection, *, alone: bool) -> Decay:

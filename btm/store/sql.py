@@ -193,6 +193,9 @@ class SqlStore:
         """Have what was fitted from logs fade from now on, unless a half-life was asked for; say so once."""
         if not math.isinf(self._asked.half_life_s or 0.0):
             return
+        with self._reading() as connection, as_written(self.where):
+            if not meta.is_of_logs_alone(connection):
+                return  # nothing to write: who may only read can open it
         with self._transaction() as connection, as_written(self.where):
             started = meta.start_forgetting(connection, now)
             decay = meta.decay_of(meta.read(connection))

@@ -177,6 +177,21 @@ async def test_progress_of_the_server_reaches_the_client(url: str) -> None:
     assert said == ["step 0", "step 1", "step 2"]
 
 
+@pytest.mark.parametrize("era", ERAS)
+async def test_each_of_several_calls_hears_of_its_own_progress(url: str, era: str) -> None:
+    said: list[list[str | None]] = [[] for _ in range(4)]
+
+    async def steps(client: Any, mine: list[str | None]) -> None:
+        async def progress(done: float, total: float | None, message: str | None) -> None:
+            mine.append(message)
+
+        await client.call_tool_mcp("steps", {}, progress_handler=progress)
+
+    async with inside(url, era=era) as client:
+        await asyncio.gather(*(steps(client, mine) for mine in said))
+    assert said == [["step 0", "step 1", "step 2"]] * 4
+
+
 async def test_a_cancelled_call_is_cancelled_at_the_server_and_teaches_nothing(tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     async with session(proxied(tmp_path)) as client:

@@ -20,8 +20,8 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
 SERVER = Path(__file__).parents[1] / "adapters/mcp_server.py"
-ADDED_MS = 3.0
-"""The most that btm may add to the median of what a proxy costs."""
+ADDED_MS = 1.0
+"""The most that btm may add to the median of what FastMCP's proxy costs."""
 CALLS = 300
 
 BARE = f"""
@@ -63,5 +63,6 @@ async def test_btm_adds_little_to_what_a_proxy_costs(tmp_path: Path) -> None:
             for name, client in clients.items():
                 taken[name].append(await timed(client, number))
     medians = {name: statistics.median(times) for name, times in taken.items()}
-    print(", ".join(f"{name} {ms:.2f} ms" for name, ms in medians.items()))
+    said = ", ".join(f"{name} {ms:.2f} ms" for name, ms in medians.items())
+    print(f"{said}: btm adds {medians['btm'] - medians['direct']:.2f} ms to a direct call")
     assert medians["btm"] - medians["bare proxy"] < ADDED_MS

@@ -553,7 +553,7 @@ from pathlib import Path
 from btm import Effect, ToolCall, ToolMemory
 path = Path(sys.argv[1])
 {NO_ROOT}
-first = ToolMemory.open(path)
+first = ToolMemory.open(path, half_life_s=float(sys.argv[2]))
 first.call(ToolCall("get", {{}}, Effect.READ, "one", "1"), lambda tool, arguments: "answer")
 assert first.flush()
 files = [file for file in path.parent.iterdir() if not file.name.endswith(".key")]
@@ -571,14 +571,15 @@ print(late.close(), first.close())
 """
 
 
+@pytest.mark.parametrize("half_life", ["1e6", "inf"])
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="this platform knows no users")
-def test_a_database_that_could_not_be_written_is_written_once_it_can_be() -> None:
+def test_a_database_that_could_not_be_written_is_written_once_it_can_be(half_life: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o777)
         path = Path(folder) / "data" / "btm.db"
         path.parent.mkdir()
         path.parent.chmod(0o777)
-        command = [sys.executable, "-c", WRITABLE_AGAIN, str(path)]
+        command = [sys.executable, "-c", WRITABLE_AGAIN, str(path), half_life]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
         path.parent.chmod(0o777)
         assert done.stdout.splitlines() == ["False", "True", "True True"], done.stderr

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextvars
+import copy
 import math
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
-from fastmcp import FastMCP
-from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
-from fastmcp.server import create_proxy
+from fastmcp import Client, FastMCP
+from fastmcp.client.transports import ClientTransport, StdioTransport, StreamableHttpTransport
 from fastmcp.server.dependencies import get_context
 from fastmcp.server.middleware import Middleware
-from fastmcp.server.providers.proxy import FastMCPProxy, StatefulProxyClient
+from fastmcp.server.providers.proxy import FastMCPProxy, StatefulProxyClient, default_proxy_progress_handler
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from btm import __version__
+from btm.adapters.mcp import stdio
 from btm.adapters.mcp.middleware import RecoveryMiddleware
 from btm.adapters.mcp.stderr import StderrTail, reason_in
 from btm.memory import ToolMemory
@@ -70,16 +73,18 @@ class Proxy:
             self.server.middleware.insert(0, RecoveryMiddleware(memory, stderr=self._tail))
 
     def _served(self, upstream: Upstream) -> FastMCP[Any]:
+        process: _Restarting | None = None
         if upstream.url:
-            transport = StreamableHttpTransport(upstream.url, dict(upstream.headers))
-            client: StatefulProxyClient[Any] = StatefulProxyClient(transport)
-            return FastMCPProxy(
-                client_factory=_sessions(client), identity="upstream", name=upstream.name or "btm"
-            )
-        tail = self._tails[upstream.name] = StderrTail()
-        process = _Restarting(upstream.command, tail)
-        self._processes.append(process)
-        return create_proxy(process, identity="upstream", name=upstream.name or "btm")
+            transport: ClientTransport = StreamableHttpTransport(upstream.url, dict(upstream.headers))
+        else:
+            tail = self._tails[upstream.name] = StderrTail()
+            transport = process = _Restarting(upstream.command, tail)
+            self._processes.append(process)
+        return FastMCPProxy(
+            client_factory=_sessions(StatefulProxyClient(transport), process),
+            identity="upstream",
+            name=upstream.name or "btm",
+        )
 
     def _tail(self, tool: str) -> StderrTail | None:
         """Return the stderr of the server that a tool belongs to: the one with the longest name before the tool's."""
@@ -95,20 +100,44 @@ class Proxy:
                 stack.callback(tail.close)
             for process in self._processes:
                 stack.push_async_callback(process.close)
-            await self.server.run_stdio_async(show_banner=False, log_level="ERROR")
+            await stdio.serve(self.server)
 
 
-def _sessions(client: StatefulProxyClient[Any]) -> Callable[[], Any]:
+def _sessions(
+    client: StatefulProxyClient[Any], process: _Restarting | None
+) -> Callable[[], Awaitable[Client[Any]]]:
     """Return a factory of clients: one session at the server for each of ours, in the protocol that ours speaks."""
+    ending = asyncio.Lock()
 
-    def factory() -> Any:
-        made = client.new_stateful()
+    async def factory() -> Client[Any]:
+        made: Any = client.new_stateful()
+        if process is not None and process.has_ended():
+            async with ending:
+                if process.has_ended():
+                    await made.close()
         request = get_context().request_context
         version = request.protocol_version if request is not None else ""
         made.mode = version if version in MODERN_PROTOCOL_VERSIONS else "legacy"
-        return made
+        return _for_one_request(made)
 
     return factory
+
+
+def _for_one_request(client: Client[Any]) -> Client[Any]:
+    """Return a client of the same session that tells progress to the request under way now.
+
+    FastMCP's own tells it to whichever began last: of calls at once the others would hear nothing.
+    """
+    mine: Any = copy.copy(client)
+    here = contextvars.copy_context()
+
+    async def tell(progress: float, total: float | None, message: str | None) -> None:
+        telling = default_proxy_progress_handler(progress, total, message)
+        await asyncio.get_running_loop().create_task(telling, context=here)
+
+    mine._progress_handler = tell
+    made: Client[Any] = mine
+    return made
 
 
 class Restarts:
@@ -139,9 +168,14 @@ class _Restarting(StdioTransport):
         self._tail = tail
         self._restarts = Restarts()
 
+    def has_ended(self) -> bool:
+        """Whether a server that was started is there no more."""
+        task = self._connect_task
+        return task is not None and (task.done() or self._is_session_dead())
+
     async def connect(self, **options: Any) -> Any:
         """Connect, with the server started if need be, unless it has ended too often of late."""
-        if self._connect_task is None or self._connect_task.done() or self._is_session_dead():
+        if self._connect_task is None or self.has_ended():
             wait = self._restarts.wait(time.monotonic())
             if wait > 0:
                 said = reason_in(self._tail.since(0))
