@@ -142,6 +142,14 @@ def start_forgetting(connection: Connection, now: float) -> bool:
     return True
 
 
+def live_notice(half_life_s: float) -> str:
+    """Say what :func:`start_forgetting` has done."""
+    return (
+        f"was fitted from logs and is used live: from now on it {pace(half_life_s)} "
+        "(half_life_s=math.inf keeps it for good)"
+    )
+
+
 def is_of_logs_alone(connection: Connection) -> bool:
     """Whether a database forgets nothing and holds what was fitted from logs, but nothing lived through."""
     if not math.isinf(decay_of(read(connection)).half_life_s):

@@ -201,11 +201,7 @@ class SqlStore:
             decay = meta.decay_of(meta.read(connection))
         self._asked = RequestedMeta(decay.half_life_s, decay.landmark)
         if started:
-            _log.warning(
-                "%s was fitted from logs and is used live: from now on it %s (half_life_s=math.inf keeps it for good)",
-                self.where,
-                meta.pace(decay.half_life_s),
-            )
+            _log.warning("%s %s", self.where, meta.live_notice(decay.half_life_s))
 
     # -- reading ------------------------------------------------------------------------------------------------
 

@@ -33,7 +33,7 @@ BUFFER = 10_000
 
 _BATCH = 500
 _LEAST = 100  # however slow the store is: a transaction costs something itself
-_LINGER_S = 0.05  # events that come close together share a transaction, and a wake of the thread
+_LINGER_S = 0.01  # events that come close together share a transaction
 _RETRY_S = 1.0
 _LONG_S = 0.05  # a transaction that takes longer keeps other writers waiting: the next one is shorter
 _AT_EXIT_S = 5.0
