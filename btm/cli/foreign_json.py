@@ -29,8 +29,11 @@ class ForeignJson:
     value: Any
 
     @classmethod
-    def read(cls, path: str | Path, *, missing: Any = None) -> Self:
-        """Read a file; ``missing`` is the value of one that is not there (None: it must be)."""
+    def read(cls, path: str | Path, *, missing: Any = None, by_hand: str = "") -> Self:
+        """Read a file; ``missing`` is the value of one that is not there (None: it must be).
+
+        ``by_hand`` ends the message on one that btm cannot change: what to do there.
+        """
         file = Path(path).expanduser()
         try:
             text = file.read_text("utf-8-sig")
@@ -45,7 +48,7 @@ class ForeignJson:
         except json.JSONDecodeError as problem:
             fail(
                 f"{file}:{problem.lineno}:{problem.colno}: {problem.msg}; expected JSON without comments: "
-                "btm would lose them, so change this file by hand"
+                f"btm would lose them, so change this file by hand{by_hand}"
             )
         return cls(file, text, value)
 

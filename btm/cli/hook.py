@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 from btm import __version__
+from btm.cli.standing import check_map, standing
 
 MODES = ("observe", "advise", "guard")
 _ANSWER_S = 10.0
@@ -73,10 +74,13 @@ def claude(
     first event starts a process that remembers; it ends after an hour without events. Whatever goes wrong here,
     Claude Code goes on as if there were no hook.
     """
-    options = _given(map_name, mode, database)
+    options = ["--mode", mode, *standing(map_name, database)]
+    if install and undo:
+        raise click.UsageError("--install or --undo, not both")
     if install or undo:
         from btm.cli.hook_install import change  # noqa: PLC0415 - a hook has no use for it
 
+        check_map(map_name)
         change(settings, options, mode=mode, undo=undo, dry_run=dry_run)
         return
     with suppress(Exception):
@@ -95,16 +99,6 @@ def serve_command(map_name: str | None, mode: str, database: str | None, path: s
 
     with memory_for_tools(database, map_name, mode, "default", "hooks.db") as memory:
         serve(memory, Path(path))
-
-
-def _given(map_name: str | None, mode: str, database: str | None) -> list[str]:
-    """Return the options as they stand in a command, with paths that lead to the same file from everywhere."""
-    made = ["--mode", mode]
-    for option, value in (("--map", map_name), ("--db", database)):
-        if value is not None:
-            is_file = Path(value).expanduser().exists() or (option == "--db" and "://" not in value)
-            made += [option, str(Path(value).expanduser().resolve()) if is_file else value]
-    return made
 
 
 def ask(event: bytes, options: list[str]) -> str:

@@ -16,8 +16,12 @@ _MARK = "-m btm hook claude"
 def change(settings: str, options: list[str], *, mode: str, undo: bool, dry_run: bool) -> None:
     """Write the hooks into a settings file, or take them out; print the diff. Exit code 1: nothing to change."""
     file = ForeignJson.read(settings, missing={})
-    if not isinstance(file.value, dict) or not isinstance(file.value.get("hooks", {}), dict):
+    hooks = file.value.get("hooks", {}) if isinstance(file.value, dict) else None
+    if not isinstance(hooks, dict):
         fail(f"{file.path} is not a settings file of Claude Code: it has no table of hooks")
+    for event in ("PreToolUse", *_EVENTS):
+        if not isinstance(hooks.get(event, []), list):
+            fail(f"{file.path}: hooks.{event} is no list, as Claude Code has it")
     _take_out(file.value)
     if not undo:
         command = f"{shlex.quote(sys.executable)} {_MARK} {shlex.join(options)}"

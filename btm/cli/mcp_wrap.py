@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -11,12 +12,18 @@ import click
 from btm.cli.foreign_json import ForeignJson
 from btm.cli.options import map_option
 from btm.cli.output import fail
+from btm.cli.standing import check_map, standing
 from btm.errors import nearest
 from btm.model import Mode
 
 # What clients call the table of servers: most of them, VS Code, Zed.
 _TABLES = ("mcpServers", "servers", "context_servers")
+_NAMES = ("btm", "btm.exe")
 _MODULE = ("-m", "btm", "mcp")
+_BY_HAND = (
+    f": give a server the command {sys.executable!r}, and put {', '.join(map(repr, (*_MODULE, '--')))} and the command "
+    "it has now before its arguments"
+)
 
 
 @click.command("wrap", short_help="Write btm into a client's configuration, or take it out.")
@@ -41,7 +48,7 @@ def wrap(
     Each server that is started by a command gets btm in front of it; one reached by a URL stays as it is, since its
     login belongs to the client. What changes is shown as a diff. Exit code 1 says that there was nothing to change.
     """
-    file = ForeignJson.read(config)
+    file = ForeignJson.read(config, by_hand=_BY_HAND)
     found = dict(_servers(file.value))
     if not found:
         fail(f"{config} names no MCP servers: it has none of {', '.join(_TABLES)}")
@@ -49,20 +56,16 @@ def wrap(
         if name not in found:
             near = nearest(name, found)
             fail(f"{config} has no server {name!r}" + (f"; did you mean {near!r}?" if near else ""))
-    options = [
-        part
-        for option, value in (("--map", map_name), ("--mode", mode), ("--db", database))
-        if value is not None
-        for part in (option, value)
-    ]
+    check_map(map_name)
+    options = [*(("--mode", mode) if mode else ()), *standing(map_name, database)]
     for name, server in found.items():
         if not names or name in names:
             if undo:
                 _unwrap(server)
-            elif isinstance(server.get("command"), str):
-                _wrap(server, options)
+            elif reason := _left_alone(server):
+                click.echo(f"{name}: {reason} and stays as it is", err=True)
             else:
-                click.echo(f"{name}: is reached by a URL and stays as it is", err=True)
+                _wrap(server, options)
     file.write_what_changed(dry_run=dry_run)
 
 
@@ -80,6 +83,20 @@ def _servers(value: Any, depth: int = 0) -> Iterator[tuple[str, dict[str, Any]]]
 def _is_wrapped(server: dict[str, Any]) -> bool:
     arguments = server.get("args")
     return isinstance(arguments, list) and tuple(arguments[:3]) == _MODULE and "--" in arguments
+
+
+def _left_alone(server: dict[str, Any]) -> str:
+    """Return why a server is not wrapped, ``""`` where it is."""
+    command, arguments = server.get("command"), server.get("args")
+    if command is None:
+        return "is reached by a URL" if "url" in server or "serverUrl" in server else "has no command"
+    if not isinstance(command, str):
+        return "has a command that is no text"
+    words = command.split()
+    if not words or (len(words) > 1 and not re.search(r"[\\/]", words[0])):
+        return 'has a whole line as its command (put all but its first word into "args")'
+    by_hand = isinstance(arguments, list) and arguments[:1] == ["mcp"]
+    return "has btm in front already" if by_hand and re.split(r"[\\/]", command)[-1] in _NAMES else ""
 
 
 def _wrap(server: dict[str, Any], options: list[str]) -> None:

@@ -67,13 +67,20 @@ def test_installing_twice_changes_the_options_and_adds_nothing(tmp_path: Path) -
     assert "PreToolUse" not in value(file)["hooks"]  # only guard mode has a use for it
 
 
+def test_a_map_that_cannot_be_read_is_told_when_hooks_are_installed(tmp_path: Path) -> None:
+    file = tmp_path / "settings.json"
+    assert run("--install", "--settings", str(file), "--map", str(tmp_path / "no.yaml")).exit_code != 0
+    assert run("--install", "--undo", "--settings", str(file)).exit_code == 2
+    assert not file.exists()
+
+
 def test_a_dry_run_only_shows(tmp_path: Path) -> None:
     file = tmp_path / "settings.json"
     assert "hook claude" in run("--install", "--dry-run", "--settings", str(file)).output
     assert not file.exists()
 
 
-@pytest.mark.parametrize("text", ["[]", '{"hooks": []}', "{,}"])
+@pytest.mark.parametrize("text", ["[]", '{"hooks": []}', '{"hooks": {"PostToolUse": {"a": 1}}}', "{,}"])
 def test_a_file_that_is_no_settings_file_stays_as_it_is(tmp_path: Path, text: str) -> None:
     file = tmp_path / "settings.json"
     file.write_text(text, encoding="utf-8")

@@ -43,18 +43,56 @@ def servers(config: Path) -> dict[str, Any]:
 
 
 def test_wrapping_puts_btm_in_front_of_every_server_that_is_started_by_a_command(config: Path) -> None:
-    result = run("wrap", str(config), "--map", "shop", "--mode", "act")
+    result = run("wrap", str(config), "--map", "retail", "--mode", "act")
     assert result.exit_code == 0
     made = servers(config)
     assert made["shop"]["command"] == sys.executable
     assert made["shop"]["args"] == [
-        *("-m", "btm", "mcp", "--map", "shop", "--mode", "act", "--"),
+        *("-m", "btm", "mcp", "--mode", "act", "--map", "retail", "--"),
         *("npx", "-y", "shop-server"),
     ]
     assert made["bare"]["args"][-2:] == ["--", "bare-server"]
     assert made["remote"] == {"type": "http", "url": "https://example.com/mcp"}
     assert "remote: is reached by a URL and stays as it is" in result.output
     assert config.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_map_is_read_now_and_named_so_that_it_is_found_from_everywhere(
+    config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(config.parent)
+    before = config.read_bytes()
+    assert run("wrap", str(config), "--map", "own.yaml").exit_code != 0
+    assert config.read_bytes() == before
+    Path("own.yaml").write_text("version: 1\ndomain: shop\ntools: {}\n", encoding="utf-8")
+    assert run("wrap", str(config), "--map", "own.yaml", "--db", "own.db").exit_code == 0
+    where = [str(config.parent / "own.yaml"), "--db", str(config.parent / "own.db")]
+    assert servers(config)["shop"]["args"][4:7] == where
+
+
+@pytest.mark.parametrize(
+    ("server", "said"),
+    [
+        ({"command": "btm", "args": ["mcp", "--mode", "act", "--", "npx"]}, "has btm in front already"),
+        ({"command": "C:\\x\\btm.exe", "args": ["mcp", "--url", "https://a"]}, "has btm in front already"),
+        ({"command": ["node", "a.js"]}, "has a command that is no text"),
+        ({"command": "uvx some-server --here"}, "whole line as its command"),
+        ({"disabled": True}, "has no command"),
+    ],
+)
+def test_a_server_that_cannot_be_wrapped_says_why(server: dict[str, Any], said: str, tmp_path: Path) -> None:
+    file = tmp_path / "mcp.json"
+    file.write_text(json.dumps({"mcpServers": {"a": server}}), encoding="utf-8")
+    assert said in run("wrap", str(file)).output
+    assert servers(file)["a"] == server
+
+
+def test_a_command_whose_folder_has_a_space_is_wrapped(tmp_path: Path) -> None:
+    file = tmp_path / "mcp.json"
+    command = "C:\\Program Files\\nodejs\\npx.cmd"
+    file.write_text(json.dumps({"mcpServers": {"a": {"command": command}}}), encoding="utf-8")
+    run("wrap", str(file))
+    assert servers(file)["a"]["args"][-2:] == ["--", command]
 
 
 def test_the_diff_shows_what_changes_and_no_secret(config: Path) -> None:
@@ -104,6 +142,7 @@ def test_what_is_not_there_to_undo_is_exit_code_one(config: Path) -> None:
     ("text", "said"),
     [
         ('{"a": 1, // why\n}', ":1:10: "),
+        ('{"a": 1, // why\n}', "'-m', 'btm', 'mcp', '--' and the command it has now"),
         ('{"theme": "dark"}', "names no MCP servers"),
         ("[]", "names no MCP servers"),
     ],
