@@ -145,6 +145,8 @@ def refusal_text(handled: Handled) -> str:
     if handled.context is None:
         return said
     plan = handled.context.plan
+    if plan.happened:  # nothing is left to do, least of all once more
+        return f"{said} This very call was made before, and it worked; do not make it again."
     verdict = plan.forbidden.get(Action.RETRY)
     if verdict is not None and verdict.say:
         said += f" {harmless(cut(verdict.say, _SAY_LIMIT))}"

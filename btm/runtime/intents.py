@@ -46,7 +46,7 @@ class Intents:
         self._log, self._key, self._map, self._emit, self._strict = log, key, fallback_map, emit, strict
         self._running: dict[_Name, Intent] = {}
         self._doubts: OrderedDict[_Name, Intent] = OrderedDict()
-        self._settled: OrderedDict[_Name, None] = OrderedDict()
+        self._settled: OrderedDict[_Name, Intent | None] = OrderedDict()
         self._lock = threading.Lock()
         go_on_in_children(self)
 
@@ -121,6 +121,11 @@ class Intents:
         with self._lock:
             if name in self._running:
                 return self._running[name] if passed is not None else None
+            done = self._settled.get(name) if keep and passed is not None else None
+            if (
+                done is not None and done.fingerprint == fingerprint
+            ):  # the database may not have heard of it yet
+                return done
             standing = next(
                 (i for i in self._running.values() if i.conversation == name[0] and blocks(i)), None
             )
@@ -147,8 +152,9 @@ class Intents:
                 return
             if outcome.ambiguous and not outcome.ok:
                 self._doubt(intent._replace(state=IntentState.DOUBT, kind=outcome.kind))
-            else:
-                self._no_more(_name(intent))  # the database may still say that it runs
+            else:  # the database may still say that it runs
+                done = intent._replace(state=IntentState.DONE) if outcome.ok and intent.keep else None
+                self._no_more(_name(intent), done)
 
     def interrupted(self, call: ToolCall, *, made: bool) -> None:
         """Note that a write was broken off. ``made``: it may have happened; else it comes again or never ran."""
@@ -171,10 +177,13 @@ class Intents:
                 self._no_more((conversation, call_id))
             self._emit(IntentEvent(Intent(conversation, call_id, "", "", 0.0, state)))
 
-    def _no_more(self, name: _Name) -> None:
-        """Note that a write is settled, whatever the database says until it has heard of it."""
+    def _no_more(self, name: _Name, done: Intent | None = None) -> None:
+        """Note that a write is settled, whatever the database says until it has heard of it.
+
+        ``done`` is one that worked and must not be made twice.
+        """
         self._doubts.pop(name, None)
-        self._settled[name] = None
+        self._settled[name] = done
         if len(self._settled) > MAX_KNOWN:
             self._settled.popitem(last=False)
 

@@ -163,3 +163,29 @@ def test_a_sibling_that_finished_before_an_interrupt_is_not_counted_again() -> N
     made.invoke(Command(resume="yes"), THREAD)
     assert ran == ["o1"]
     assert logged(memory) == [("get_order", "ok", "c1"), ("charge", "ok", "c2")]
+
+
+@pytest.mark.parametrize("mode", ["guard", "act"])
+def test_a_payment_that_is_replayed_from_an_earlier_checkpoint_is_made_once_and_not_advised(
+    mode: str,
+) -> None:
+    paid: list[str] = []
+
+    @tool
+    def charge(order_id: str) -> str:
+        """Charge an order."""
+        paid.append(order_id)
+        return "charged"
+
+    memory = memory_of(mode, durability="strict")
+    model = ScriptedModel(script=[*SCRIPT, DONE, *SCRIPT])
+    made = create_agent(model, [charge], middleware=[BTMMiddleware(memory)], checkpointer=InMemorySaver())
+    made.invoke(ASK, THREAD)
+    before_the_call = next(s for s in made.get_state_history(THREAD) if s.next == ("tools",))
+    answer = made.invoke(None, before_the_call.config)
+    assert paid == ["o1"]
+    said = next(m.content for m in answer["messages"] if isinstance(m, ToolMessage))
+    assert "it worked" in said
+    assert "retry" not in said
+    made.invoke(ASK, {"configurable": {"thread_id": "t2"}})
+    assert paid == ["o1", "o1"], "another conversation is another wish"
