@@ -106,9 +106,10 @@ class ToolMemory(MemoryCore):
         explore
             A generator for Thompson draws; without one, plans use posterior means.
         durability
-            ``"default"``: a write that the map calls irreversible is on the disk, as begun, before it runs, and other
-            writes are noted without a wait. ``"strict"``: all writes are, but idempotent ones. Each then waits for the
-            disk once, some milliseconds as a rule.
+            ``"default"``: a write that the map calls irreversible, or of a tool that it does not know the name (``pay``,
+            ``send``, ``book``, ...), is on the disk, as begun, before it runs, and other writes are noted without a
+            wait. ``"strict"``: all writes are, but idempotent ones. Each then waits for the disk once, some
+            milliseconds as a rule.
         read_only
             Start from what a database knows and write nothing to it: what is learned ends with the process.
         strict

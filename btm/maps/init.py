@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from btm.maps.editing import add_tools, flow
 from btm.maps.toolinfo import ToolInfo
 from btm.model import Effect
-from btm.support.effect_words import WRITE_WORDS
 from btm.support.effects import name_words
+from btm.support.irreversible import cannot_be_undone
 from btm.support.untrusted import cut
 
 SCHEMA_FILE = "fallback-map.schema.json"
@@ -49,20 +49,6 @@ _REPAIRS = re.compile(
     r"^(refresh|renew|reauth\w*|re_?login|log_?in|authenticate|reconnect)(_|$|[A-Z])|"
     r"^(get|new|create)_?(access_?)?(token|session)$",
     re.IGNORECASE,
-)
-# What leaves the house or moves money cannot be called back by a second call, whatever else it is called.
-_GONE = frozenset(
-    ("delete", "destroy", "drop", "purge", "wipe", "erase", "terminate", "cancel", "refund", "reimburse", "send", "email",
-     "mail", "sms", "text", "message", "post", "publish", "tweet", "broadcast", "reply", "pay", "payout", "charge", "bill",
-     "invoice", "transfer", "wire", "withdraw", "purchase", "buy", "order", "checkout", "sell", "trade", "donate", "tip",
-     "book", "reserve", "ship", "dispatch", "sign", "submit", "fax", "print", "void", "forfeit", "dial")
-)  # fmt: skip
-_GONE_THINGS = frozenset(
-    ("payment", "payments", "money", "refund", "payout", "booking", "reservation", "mail", "letter", "order", "orders",
-     "purchase", "trade", "transfer", "charge", "withdrawal", "donation")
-)  # fmt: skip
-_MAKES = frozenset(
-    ("make", "create", "issue", "place", "process", "execute", "initiate", "do", "submit", "confirm", "start")
 )
 
 
@@ -112,13 +98,6 @@ def hands_over(name: str) -> bool:
     # Agents of software are called and asked as well: only who is talked to is a person.
     talks = words[verbs[0]] in ("talk", "speak", "contact", "connect", "escalate")
     return any(word in _PEOPLE or (talks and word in ("agent", "agents")) for word in after)
-
-
-def cannot_be_undone(name: str) -> bool:
-    """Guess from its name whether a write cannot be undone: its first verb says so, or what it makes does."""
-    words = name_words(name)
-    verb = next((word for word in words if word in _GONE or word in _MAKES or word in WRITE_WORDS), "")
-    return verb in _GONE or (verb in _MAKES and not _GONE_THINGS.isdisjoint(words))
 
 
 def _facts(tool: ToolInfo) -> Mapping[str, str]:

@@ -19,6 +19,7 @@ from btm.model import Effect, ErrorKind, Incident, Outcome, ToolCall
 from btm.store import Event, Intent, IntentEvent, IntentState, WriteLog
 from btm.support.failsafe import safely
 from btm.support.forks import go_on_in_children
+from btm.support.irreversible import cannot_be_undone
 from btm.support.process_identity import is_running, own
 
 MAX_KNOWN = 10_000
@@ -58,6 +59,10 @@ class Intents:
     def concerns(self, call: ToolCall) -> bool:
         """Whether a call is a write that must not be made twice."""
         return call.effect is Effect.WRITE and not self._map.idempotent(call.tool)
+
+    def _is_final(self, tool: str) -> bool:
+        """Whether a write cannot be undone: by the map, or by its name where the map does not know it."""
+        return self._map.irreversible(tool) if tool in self._map.tools else cannot_be_undone(tool)
 
     # -- what stands in the way -------------------------------------------------------------------------------------
 
@@ -102,7 +107,7 @@ class Intents:
         name = call.conversation, call.call_id
         identity = self._map.identity(call.tool)
         wish = orjson.dumps(wish_marks(call.arguments, self._key, identity)).decode()
-        keep = self._strict or self._map.irreversible(call.tool)
+        keep = self._strict or self._is_final(call.tool)
         intent = Intent(*name, call.tool, fingerprint, at, wish=wish, owner=own(), keep=keep)
 
         again = name in self._settled  # what the database says of this very call is older than that

@@ -28,7 +28,7 @@ from btm.support.options import OptionChecks
 class Durability(ChoiceEnum):
     """Which writes are on the disk, as begun, before they run; the others are noted without being waited for."""
 
-    DEFAULT = "default"  # those that the map calls irreversible
+    DEFAULT = "default"  # those that cannot be undone, by the map or else by their names
     STRICT = "strict"  # all but idempotent ones
 
 

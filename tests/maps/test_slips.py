@@ -9,7 +9,8 @@ from btm.errors import FallbackMapError
 from btm.fallback import FallbackMap
 from btm.fallback.schema import json_schema
 from btm.maps.check import check_text
-from btm.maps.init import cannot_be_undone, hands_over
+from btm.maps.init import hands_over
+from btm.support.irreversible import cannot_be_undone
 
 HEAD = "version: 1\ndomain: d\ntools:\n"
 

@@ -301,6 +301,24 @@ def test_ordinary_writes_are_noted_without_a_wait_and_strictly_if_asked(tmp_path
     assert noted("default") in ([], ["k1"]), "whenever the writer came to it"
 
 
+@pytest.mark.parametrize("tool", ["send_payment", "bookTable"])
+def test_of_a_tool_that_no_map_knows_the_name_says_whether_it_is_on_the_disk_first(
+    tool: str, tmp_path: Path
+) -> None:
+    memory = memory_of(path=tmp_path / "btm.db", fallback_map=FallbackMap.empty(), mode="guard")
+    memory.call(ToolCall("warm_up", {}, Effect.READ, "talk"), lambda *_: "fine")
+    assert memory.flush()
+    found: list[int] = []
+
+    def run(*_: Any) -> str:
+        found.append(len(SqlStore(tmp_path / "btm.db").unsettled("talk")))
+        return "done"
+
+    memory.call(ToolCall(tool, {"id": "P1"}, Effect.WRITE, "talk"), run)
+    memory.close()
+    assert found == [1]
+
+
 def test_arguments_are_not_given_away_by_what_is_noted(tmp_path: Path) -> None:
     memory = opened(tmp_path / "btm.db")
     pay(memory, Bank(TimeoutError("timed out")), account="DE89370400440532013000")
