@@ -34,19 +34,19 @@ class Beginnings(NamedTuple):
 def beginnings(conversation: Conversation) -> Beginnings:
     """Return what a conversation is known by.
 
-    A call whose id is not given twice is known by it alone: a proxy, a tracer and the framework's own log tell of it in
-    other words, under another conversation's id.
+    A call whose id is not given twice is known by it, its tool and its outcome: a proxy, a tracer and the framework's own
+    log tell of it in other words, under another conversation's id.
     """
     told, sure = sha256(), False
     digests: list[str] = []
     for recorded in conversation.calls:
         if not recorded.answered:
             continue
-        call, unique = recorded.call, _is_unique(recorded.call)
+        unique = _is_unique(recorded.call)
         if not digests:
             name, sure = ("", True) if unique else _named(conversation)
             told.update(name.encode("utf-8", "surrogatepass"))
-        told.update(f"\0{call.call_id}\0".encode("utf-8", "surrogatepass") if unique else _words_of(recorded))
+        told.update(_name_of(recorded) if unique else _words_of(recorded))
         digests.append(told.hexdigest()[:DIGITS])
     return Beginnings(digests, sure)
 
@@ -54,6 +54,13 @@ def beginnings(conversation: Conversation) -> Beginnings:
 def _is_unique(call: ToolCall) -> bool:
     own = call.call_id
     return "#" not in own and _RANDOM.search(own) is not None and call.tool not in own
+
+
+def _name_of(recorded: RecordedCall) -> bytes:
+    """Return a call's id with its tool and how it ended: answers of a model that are kept are given again, ids and all."""
+    outcome = recorded.outcome
+    said = f"\0{recorded.call.call_id}\0{recorded.call.tool}\0{'' if outcome is None else outcome.kind}\0"
+    return said.encode("utf-8", "surrogatepass")
 
 
 def _words_of(recorded: RecordedCall) -> bytes:

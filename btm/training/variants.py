@@ -106,6 +106,11 @@ def _variant(parent: Mapping[str, Any], number: int, seed: str) -> dict[str, Any
     record: dict[str, Any] = _mapped(_reworded(parent, rng), fresh, words)
     name = str(parent.get("trajectory_id", ""))
     record["trajectory_id"] = f"{fresh(name)}~{number}"
+    for step in record[
+        "steps"
+    ]:  # another conversation's calls: with its parent's ids it would be taken for the parent
+        if step.get("call_id"):
+            step["call_id"] = f"{step['call_id']}~{number}"
     record["metadata"] = {
         **record.get("metadata", {}), "source": "variant", "parent": name, "domain": domain, "human_verified": False
     }  # fmt: skip

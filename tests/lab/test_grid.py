@@ -77,7 +77,7 @@ def test_the_command_runs_a_grid_draws_it_and_gives_one_document(tmp_path) -> No
 
 def test_a_page_has_the_picture_and_its_numbers(cells: tuple[Cell, ...]) -> None:
     page = grid_page(cells, "shop, seed 0", SMALL)
-    assert "<figure><svg" in page
+    assert '<figure class="wide"><svg' in page
     assert "https:" not in page
     for cell in cells:
         assert f"{cell.against_shuffled.difference * 100:+.1f} (" in page

@@ -467,7 +467,9 @@ def test_a_memory_that_is_opened_while_the_database_is_locked_writes_as_soon_as_
             before.call(call("get_order", "talk", "c0"), lambda *_: "answer")
     with held(path, monkeypatch), caplog.at_level(logging.WARNING, "btm"):
         memory = ToolMemory.open(path, strict=False)
-        assert ("what is learned waits until it can be" in caplog.text) is new  # one that is there is opened by reading
+        assert (
+            "what is learned waits until it can be" in caplog.text
+        ) is new  # one that is there is opened by reading
         assert memory.call(call("get_order", "talk", "c1"), lambda *_: "answer").result == "answer"
         assert not memory.flush()
         assert memory.health().waiting == 1
