@@ -213,7 +213,7 @@ def _explicit_text(text: str, call: ToolCall, now: float | None) -> tuple[Any, F
         return text, _explicit_repr(text, call, now)
     if "=" in text[:60] and (lines := xml_fields.fields_of_lines(text)) is not None:
         return text, bodies.of_envelope(lines, call, now)
-    text = without_echoes(text, call) if call.arguments else text
+    text = without_echoes(text, call)
     noise = markup.of_noise(text, call.tool)
     if noise is not None:
         return text, noise

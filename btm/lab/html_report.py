@@ -54,9 +54,14 @@ class ScenarioSection:
     differences: tuple[tuple[Paired, float], ...]
 
     @property
+    def right(self) -> str:
+        """What is right in this scenario: where nothing can be solved, to hand over."""
+        return "handed over" if self.scenario == Scenario.IMPOSSIBLE else "solved"
+
+    @property
     def bars(self) -> tuple[Result, ...]:
-        """The rows with what is right in this scenario as their success: where nothing can be solved, to hand over."""
-        if self.scenario != Scenario.IMPOSSIBLE:
+        """The rows with what is right as their success."""
+        if self.right == "solved":
             return self.rows
         shares = [wilson(row.escalated, row.episodes) for row in self.rows]
         return tuple(

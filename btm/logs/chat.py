@@ -57,10 +57,9 @@ def records_apart(sample: Sample) -> Path | None:
     """Return where the records lie that are a conversation each; None for a log whose records are messages."""
     if sample.shape is not Shape.OBJECT and are_updates(sample.records):
         return None
+    # Some events may hold the messages of a model's call, and the calls are told by themselves.
     if any(map(is_piece, sample.records)):
-        return (
-            None  # events: some may hold the messages of a model's call, and the calls are told by themselves
-        )
+        return None
     for record in sample.records:
         if is_message(record):
             return None

@@ -46,7 +46,7 @@ def beginnings(conversation: Conversation) -> Beginnings:
         if not digests:
             name, sure = ("", True) if unique else _named(conversation)
             told.update(name.encode("utf-8", "surrogatepass"))
-        told.update(_name_of(recorded) if unique else _words_of(recorded))
+        told.update(_name_of(recorded) + (b"" if unique else _words_of(recorded)))
         digests.append(told.hexdigest()[:DIGITS])
     return Beginnings(digests, sure)
 
@@ -57,22 +57,21 @@ def _is_unique(call: ToolCall) -> bool:
 
 
 def _name_of(recorded: RecordedCall) -> bytes:
-    """Return a call's id with its tool and how it ended: answers of a model that are kept are given again, ids and all."""
-    outcome = recorded.outcome
-    said = f"\0{recorded.call.call_id}\0{recorded.call.tool}\0{'' if outcome is None else outcome.kind}\0"
+    """Return a call's own id with its tool and how it ended: kept answers of a model come again, ids and all."""
+    call, outcome = recorded.call, recorded.outcome
+    own = "" if "#" in call.call_id else call.call_id
+    said = f"\0{own}\0{call.tool}\0{'' if outcome is None else outcome.kind}\0"
     return said.encode("utf-8", "surrogatepass")
 
 
 def _words_of(recorded: RecordedCall) -> bytes:
-    """Return what a log says of a call and its answer."""
-    call, result, outcome = recorded.call, recorded.result, recorded.outcome
-    own = "" if "#" in call.call_id else call.call_id
+    """Return what a log says of a call's arguments and its answer."""
+    result = recorded.result
     text = result if type(result) is str else ""
-    said = f"\0{own}\0{call.tool}\0{'' if outcome is None else outcome.kind}\0{text}\0"
-    given = canonical(call.arguments)
+    given = canonical(recorded.call.arguments)
     if not text and result is not NO_RESULT:
         given += canonical(result)
-    return said.encode("utf-8", "surrogatepass") + given
+    return f"{text}\0".encode("utf-8", "surrogatepass") + given
 
 
 def _named(conversation: Conversation) -> tuple[str, bool]:

@@ -31,16 +31,8 @@ from btm.logs.words import (
 
 _DEPTH = 6
 _ENDS = (*RESULT, *ERROR_TEXT, "error", *SUCCESS)
-_INSIDE = (
-    "function",
-    "custom",
-    "state",
-    "toolcall",
-    "invocation",
-    "action",
-    "call",
-    "rawitem",
-)  # where a call keeps its fields
+# Where a call keeps its fields.
+_INSIDE = ("function", "custom", "state", "toolcall", "invocation", "action", "call", "rawitem")
 
 
 def kind_of(found: Mapping[str, Any]) -> str:
@@ -162,11 +154,8 @@ def shape_of(found: dict[str, Any]) -> tuple[Sense, dict[str, Any], str]:
         if told := _told_in_text(found):
             return means, told, word
         # A tool's definition is of type function, too, and its answer of type tool.
-        means = (
-            Sense.ANSWER
-            if first(found, ANSWERS_ID[:-1]) is not None and holds(found, RESULT)
-            else Sense.NOTHING
-        )
+        answers = first(found, ANSWERS_ID[:-1]) is not None and holds(found, RESULT)
+        means = Sense.ANSWER if answers else Sense.NOTHING
     elif means is Sense.ANSWER and not (holds(found, _ENDS) and is_named(found)):
         means = Sense.NOTHING
     if means is not Sense.NOTHING:
@@ -176,9 +165,8 @@ def shape_of(found: dict[str, Any]) -> tuple[Sense, dict[str, Any], str]:
             inner = fields(value)
             if is_named(inner) and (means is Sense.ANSWER or _asks(inner)):
                 return means, inner, name
-    whole = type(found.get("tool")) is str and holds(
-        found, OWN_RESULT
-    )  # {"tool", "args", "result"}, as many log it
+    # {"tool", "args", "result"}, as many log it.
+    whole = type(found.get("tool")) is str and holds(found, OWN_RESULT)
     if (whole or "toolname" in found) and holds(found, ARGUMENTS):
         return Sense.CALL, found, "tool"
     return Sense.NOTHING, found, ""
@@ -225,9 +213,8 @@ def laid_open(found: dict[str, Any]) -> dict[str, Any]:
     """Return a call's fields together with those that lie inside of it."""
     for inside in _INSIDE:
         if isinstance(inner := found.get(inside), dict):
-            if (
-                type(value := inner.get("value")) is dict and "name" in value
-            ):  # Goose's {"status", "value": {"name"}}
+            # Goose's {"status", "value": {"name"}}.
+            if type(value := inner.get("value")) is dict and "name" in value:
                 inner = value
             found = {**found, **{key: value for key, value in fields(inner).items() if value is not None}}
             del found[inside]

@@ -394,7 +394,7 @@ def _again(call: ToolCall) -> str:
 
 def _unlearned(call: ToolCall, reply: Reply) -> Learned:
     """Return what stands in when btm itself failed: nothing is known but whether the tool raised."""
-    unsure = Outcome(
-        ErrorKind.UNKNOWN, ambiguous=call.effect is Effect.WRITE, confidence=0.0, rule="unclassified"
-    )
-    return Learned(SUCCESS if reply.error is None else unsure)
+    if reply.error is None:
+        return Learned(SUCCESS)
+    unsure = call.effect is Effect.WRITE
+    return Learned(Outcome(ErrorKind.UNKNOWN, ambiguous=unsure, confidence=0.0, rule="unclassified"))

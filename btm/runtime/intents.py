@@ -126,10 +126,8 @@ class Intents:
         with self._lock:
             if name in self._running:
                 return self._running[name] if passed is not None else None
-            done = self._settled.get(name) if keep and passed is not None else None
-            if (
-                done is not None and done.fingerprint == fingerprint
-            ):  # the database may not have heard of it yet
+            done = self._settled.get(name)
+            if done is not None and blocks(done):  # the database may not have heard of it yet
                 return done
             standing = next(
                 (i for i in self._running.values() if i.conversation == name[0] and blocks(i)), None

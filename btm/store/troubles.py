@@ -51,10 +51,8 @@ def store_error(name: str, error: SQLAlchemyError, path: str | None = None) -> S
 
 def _passes(error: SQLAlchemyError, path: str | None) -> bool:
     """Whether what is wrong may be right later, without anything being done about the database."""
-    if path is None:
-        return isinstance(
-            error, OperationalError | InterfaceError
-        )  # a server's: no connection, or it was lost
+    if path is None:  # a server: there is no connection, or it was lost
+        return isinstance(error, OperationalError | InterfaceError)
     return primary_code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import logging
+import os
 import sys
 import threading
 import time
@@ -16,6 +17,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from types import MethodType
 
@@ -230,7 +232,7 @@ class _Queue:
             self._thread = threading.Thread(target=self._run, name="btm-writer", daemon=True)
             self._thread.start()
         _live.add(self)
-        _flush_at_end_of_worker()
+        _flush_at_end_of_worker(os.getpid())
         return True
 
     # -- the writer's side ------------------------------------------------------------------------------------------
@@ -377,7 +379,8 @@ def _words(error: Exception) -> str:
 _live: weakref.WeakSet[_Queue] = follows_the_living(__name__, weakref.WeakSet())
 
 
-def _flush_at_end_of_worker() -> None:
+@lru_cache(maxsize=1)  # once in a process
+def _flush_at_end_of_worker(pid: int) -> None:  # noqa: ARG001 - a child is another process, whose parent saw to its own end
     """Have :mod:`multiprocessing` see to it, in a worker of its own: it ends forked ones without Python's shutdown."""
     process, util = (sys.modules.get(f"multiprocessing.{name}") for name in ("process", "util"))
     if process is not None and util is not None and process.parent_process() is not None:

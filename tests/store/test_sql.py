@@ -454,12 +454,18 @@ def test_a_memory_whose_database_is_locked_keeps_its_events_and_the_agent_does_n
     memory.close()
 
 
+def noted_calls(path: Path) -> list[str]:
+    store = SqlStore(path)
+    found = [row["call_id"] for row in store.log("calls")]
+    store.close()
+    return found
+
+
 @pytest.mark.parametrize("new", [True, False])
 def test_a_memory_that_is_opened_while_the_database_is_locked_writes_as_soon_as_it_can(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, new: bool
 ) -> None:
     path = tmp_path / "btm.db"
-    monkeypatch.setattr(troubles, "LOCK_WAIT_S", 0.05)
     if new:
         sqlite3.connect(path).close()
     else:
@@ -467,33 +473,27 @@ def test_a_memory_that_is_opened_while_the_database_is_locked_writes_as_soon_as_
             before.call(call("get_order", "talk", "c0"), lambda *_: "answer")
     with held(path, monkeypatch), caplog.at_level(logging.WARNING, "btm"):
         memory = ToolMemory.open(path, strict=False)
-        assert (
-            "what is learned waits until it can be" in caplog.text
-        ) is new  # one that is there is opened by reading
+        # One that is there is opened by reading.
+        assert ("what is learned waits until it can be" in caplog.text) is new
         assert memory.call(call("get_order", "talk", "c1"), lambda *_: "answer").result == "answer"
         assert not memory.flush()
         assert memory.health().waiting == 1
     assert any(memory.flush() for _ in range(20))
     memory.close()
-    store = SqlStore(path)
-    assert [row["call_id"] for row in store.log("calls")] == (["c1"] if new else ["c0", "c1"])
-    store.close()
+    assert noted_calls(path) == (["c1"] if new else ["c0", "c1"])
 
 
 def test_what_a_memory_learned_of_a_locked_database_waits_for_the_next_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "btm.db"
-    monkeypatch.setattr(troubles, "LOCK_WAIT_S", 0.05)
     SqlStore(path).close()
     with held(path, monkeypatch):
         memory = ToolMemory.open(path, strict=False)
         memory.call(call("get_order", "talk", "c1"), lambda *_: "answer")
         memory.close()
     ToolMemory.open(path).close()
-    store = SqlStore(path)
-    assert [row["call_id"] for row in store.log("calls")] == ["c1"]
-    store.close()
+    assert noted_calls(path) == ["c1"]
 
 
 def test_a_read_only_database_is_a_store_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

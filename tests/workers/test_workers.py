@@ -41,6 +41,21 @@ def variables(folder: Path) -> dict[str, str]:
     }
 
 
+def ran(
+    arguments: list[str], folder: Path, timeout_s: float = 180, **more: str
+) -> subprocess.CompletedProcess[str]:
+    """Run Python in a folder until it ends."""
+    return subprocess.run(
+        [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={**variables(folder), **more},
+        timeout=timeout_s,
+        check=False,
+    )
+
+
 @contextmanager
 def running(command: list[str], folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Run a server in a folder, and end it as its own supervisor would."""
@@ -102,15 +117,8 @@ def test_gunicorns_workers_learn_into_one_database(tmp_path: Path, preload: bool
     "how", [how for how in ("fork", "spawn", "forkserver") if how in get_all_start_methods()]
 )
 def test_processes_of_multiprocessing_write_what_they_learned_when_they_end(how: str, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, str(HERE / "process_pools.py"), how],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env=variables(tmp_path),
-        timeout=180,
-        check=True,
-    )
+    done = ran([str(HERE / "process_pools.py"), how], tmp_path)
+    assert done.returncode == 0, done.stderr
     processes = {said.rpartition(" ")[2] for said in done.stdout.splitlines()}
     assert len(processes) > 2
     # The process that stood alone says nothing: its call, and the repeat of it.
@@ -155,16 +163,7 @@ for one in asked:
 def test_celerys_forked_pool_learns_into_one_database(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "celery", "-A", "task_app", "worker", "--pool", "prefork"]
     with running([*command, "--concurrency", "2", "--without-mingle", "--without-gossip"], tmp_path):
-        client = [sys.executable, "-c", CELERY_CLIENT]
-        done = subprocess.run(
-            client,
-            capture_output=True,
-            text=True,
-            cwd=tmp_path,
-            env=variables(tmp_path),
-            timeout=180,
-            check=False,
-        )
+        done = ran(["-c", CELERY_CLIENT], tmp_path)
     assert done.returncode == 0, done.stderr + (tmp_path / "log").read_text()
     workers = {said.rpartition(" ")[2] for said in done.stdout.split("\n")} - {""}
     assert learned(tmp_path) == (30 + len(workers), len(workers))
@@ -189,19 +188,8 @@ ray.shutdown()
 
 @need("ray")
 def test_rays_workers_learn_into_one_database(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", RAY_SCRIPT],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env={
-            **variables(tmp_path),
-            "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-            "RAY_USAGE_STATS_ENABLED": "0",
-        },
-        timeout=300,
-        check=False,
-    )
+    settings = {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "RAY_USAGE_STATS_ENABLED": "0"}
+    done = ran(["-c", RAY_SCRIPT], tmp_path, 300, **settings)
     assert done.returncode == 0, done.stderr
     workers = {said.rpartition(" ")[2] for said in done.stdout.splitlines() if ": shipped, by " in said}
     assert learned(tmp_path) == (30 + len(workers), len(workers))
