@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from btm.model import Effect, ToolCall
+from btm.support.untrusted import scalars
 
 _SHORTEST = 8  # characters of a phrase; shorter ones say little, and may stand anywhere
 _CUT = 20  # characters of a phrase that is broken off at the end of an answer
-_MOST = 20  # arguments
+_MOST = 20  # values, those inside of arguments included
 _QUOTED = "..."
 
 
@@ -39,6 +41,6 @@ def without_echoed_fields(body: Mapping[str, Any], call: ToolCall) -> Mapping[st
 
 
 def _phrases(call: ToolCall) -> Iterator[str]:
-    for value in [*call.arguments.values()][:_MOST]:
+    for value in islice(scalars(call.arguments), _MOST):
         if type(value) is str and len(phrase := value.strip()) >= _SHORTEST and " " in phrase:
             yield phrase

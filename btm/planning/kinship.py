@@ -7,13 +7,13 @@ values which name things are there again: in the later call's arguments under a 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from btm.model import ToolCall
 from btm.support.effect_words import READ_VERBS
 from btm.support.effects import name_words
-from btm.support.untrusted import text_of
+from btm.support.untrusted import scalars, text_of
 
 _MAX_ANSWER = 100_000
 _MAX_VALUES = 100
@@ -64,7 +64,7 @@ def _nouns(tool: str) -> frozenset[str]:
 def _values(arguments: Mapping[str, Any]) -> frozenset[str]:
     """Return the values that name something: texts that are more than a date, a number or a letter, and large numbers."""
     found: set[str] = set()
-    for value in _scalars(arguments, 0):
+    for value in scalars(arguments):
         text = text_of(value, 200).strip().casefold()
         plain = isinstance(value, str) and _DATE_OR_NUMBER.match(text) is None
         if len(text) > 1 and (plain or (text.isdigit() and len(text) >= 5)):
@@ -72,16 +72,3 @@ def _values(arguments: Mapping[str, Any]) -> frozenset[str]:
         if len(found) >= _MAX_VALUES:
             break
     return frozenset(found)
-
-
-def _scalars(value: Any, depth: int) -> Iterator[Any]:
-    if depth > 4:
-        return
-    if isinstance(value, Mapping):
-        for inner in list(value.values())[:_MAX_VALUES]:
-            yield from _scalars(inner, depth + 1)
-    elif isinstance(value, list | tuple):
-        for inner in value[:_MAX_VALUES]:
-            yield from _scalars(inner, depth + 1)
-    elif isinstance(value, str | int | float) and not isinstance(value, bool):
-        yield value

@@ -32,6 +32,7 @@ ARGUMENTS_LIMIT = 600
 """Characters that the arguments of a call take in a context, at most."""
 
 _LOOKED_AT, _MEMBERS = 200, 50
+_DEEPEST, _FIRST = 4, 100
 _MARGIN = 400
 _TOOL_NAME_LIMIT = 80
 _NOT_IN_NAMES = re.compile(r"[^\w\-./:]")
@@ -196,6 +197,18 @@ def arguments_text(arguments: Mapping[str, Any]) -> str:
 
 def _shortly(value: object) -> str:
     return text_of(value, ARGUMENTS_LIMIT)
+
+
+def scalars(value: object, depth: int = 0) -> Iterator[str | int | float]:
+    """Yield the texts and numbers inside of arguments: to a depth of four, and of each list or mapping the first hundred."""
+    if depth > _DEEPEST:
+        return
+    if isinstance(value, Mapping | list | tuple):
+        inside = value.values() if isinstance(value, Mapping) else value
+        for inner in islice(inside, _FIRST):
+            yield from scalars(inner, depth + 1)
+    elif isinstance(value, str | int | float) and not isinstance(value, bool):
+        yield value
 
 
 def holds_huge_text(value: object) -> bool:

@@ -34,6 +34,11 @@ def test_a_write_that_confirms_in_the_callers_own_words_worked(answer: Any) -> N
     assert outcome(answer, {"summary": FAILURE, "priority": "high"}) is None
 
 
+@pytest.mark.parametrize("sent", [{"notes": [FAILURE, "gave up"]}, {"case": {"why": FAILURE}}], ids=str)
+def test_what_stands_inside_of_an_argument_is_an_echo_too(sent: Mapping[str, Any]) -> None:
+    assert outcome(f"Handed over: {FAILURE}", sent) is None
+
+
 @pytest.mark.parametrize(
     ("answer", "kind"),
     [
