@@ -15,7 +15,7 @@ from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import URL, Connection, Dialect, Engine, Table, create_engine, event, make_url, text
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import (
     ArgumentError,
     DatabaseError,
@@ -258,7 +258,11 @@ def insert_into(connection: Connection, table: Table) -> Any:
 
 def dialect_insert(dialect: str, table: Table) -> Any:
     """Return what :func:`insert_into` does, of a dialect by its name."""
-    return (sqlite if dialect == "sqlite" else postgresql).insert(table)
+    if dialect == "sqlite":
+        return sqlite.insert(table)
+    from sqlalchemy.dialects import postgresql  # noqa: PLC0415 - 40 ms that only its users need spend
+
+    return postgresql.insert(table)
 
 
 def insert_rows(connection: Connection, statement: Any, rows: Sequence[dict[str, Any]]) -> int:

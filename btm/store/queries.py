@@ -21,7 +21,6 @@ from sqlalchemy import (
     select,
     true,
 )
-from sqlalchemy.dialects.postgresql import aggregate_order_by
 
 from btm.learning.posterior import Counts
 from btm.model import Attempt, Effect, ErrorKind, EvidenceKey, Incident, Outcome, ToolCall
@@ -198,6 +197,8 @@ def _halves(connection: Connection, keys: list[EvidenceKey] | None, fewest: int)
     if keys is not None:
         chosen = or_(*(and_(*(table[n] == v for n, v in key_columns(k).items())) for k in keys))
     if connection.dialect.name != "sqlite":
+        from sqlalchemy.dialects.postgresql import aggregate_order_by  # noqa: PLC0415 - loads slowly
+
         in_a_row = func.string_agg(outcome, aggregate_order_by(literal(""), table.at))
         query = select(*order, in_a_row).where(chosen)
     elif keys is None and connection.exec_driver_sql("PRAGMA index_info(attempts_by_key)").all():

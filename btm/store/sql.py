@@ -174,7 +174,7 @@ class SqlStore:
             migrate(connection, self.path)
         elif self.path is not None:
             keep_to_owner(self.path)
-        t.metadata.create_all(connection)
+        t.create(connection)
         stated = meta.agree(connection, self._asked)
         with as_written(self.where):
             keys = hash_key.keep(hash_key.found(stated, self.path, self._given_key, self._key), self.path)

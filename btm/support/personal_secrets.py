@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 
@@ -11,7 +12,7 @@ class _PersonalSecret(NamedTuple):
     """``needs``: lower-case words or marks of which one must be in the text, or none is looked for."""
 
     needs: tuple[str, ...]
-    pattern: re.Pattern[str]
+    pattern: str
     replacement: str
 
 
@@ -25,111 +26,35 @@ _NO_WORD = (  # what a form says about a password
 )
 _AFTER_COLON = "(?:" + "|".join(f"(?<=[:=\uff1a]{more})" for more in ("", " ", "[\"']", " [\"']")) + ")"
 _IS = r"[\"'\u201d]?\s{0,3}(?:[:=\uff1a]|\b(?:is|was|ist|lautet|est|es|era|\u00e8|\u00e9)\b)\s{0,3}[\"'\u00ab\u201c]?"
-_COUNTRIES = [
-    "AD",
-    "AE",
-    "AL",
-    "AT",
-    "AZ",
-    "BA",
-    "BE",
-    "BG",
-    "BH",
-    "BR",
-    "BY",
-    "CH",
-    "CR",
-    "CY",
-    "CZ",
-    "DE",
-    "DK",
-    "DO",
-    "EE",
-    "EG",
-    "ES",
-    "FI",
-    "FO",
-    "FR",
-    "GB",
-    "GE",
-    "GI",
-    "GL",
-    "GR",
-    "GT",
-    "HR",
-    "HU",
-    "IE",
-    "IL",
-    "IQ",
-    "IS",
-    "IT",
-    "JO",
-    "KW",
-    "KZ",
-    "LB",
-    "LC",
-    "LI",
-    "LT",
-    "LU",
-    "LV",
-    "LY",
-    "MC",
-    "MD",
-    "ME",
-    "MK",
-    "MR",
-    "MT",
-    "MU",
-    "NL",
-    "NO",
-    "PK",
-    "PL",
-    "PS",
-    "PT",
-    "QA",
-    "RO",
-    "RS",
-    "SA",
-    "SC",
-    "SE",
-    "SI",
-    "SK",
-    "SM",
-    "ST",
-    "SV",
-    "TL",
-    "TN",
-    "TR",
-    "UA",
-    "VA",
-    "VG",
-    "XK",
-]
+_COUNTRIES = (
+    "AD|AE|AL|AT|AZ|BA|BE|BG|BH|BR|BY|CH|CR|CY|CZ|DE|DK|DO|EE|EG|ES|FI|FO|FR|GB|GE|GI|GL|GR|GT|HR|HU|IE|IL|IQ|IS|IT|JO|KW|"
+    "KZ|LB|LC|LI|LT|LU|LV|LY|MC|MD|ME|MK|MR|MT|MU|NL|NO|PK|PL|PS|PT|QA|RO|RS|SA|SC|SE|SI|SK|SM|ST|SV|TL|TN|TR|UA|VA|VG|XK"
+)
 _BASE58 = "[1-9A-HJ-NP-Za-km-z]"
 
 _PERSONAL = (
-    _PersonalSecret(("%40",), re.compile(r"[\w.+%-]{1,64}%40[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}"), "[email]"),
+    _PersonalSecret(("%40",), r"[\w.+%-]{1,64}%40[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}", "[email]"),
     _PersonalSecret(
         ("sess", "sid"),
-        re.compile(
+        (
             rf"(?i)((?<![a-z])(?:j?session[_-]?id|phpsessid|sessid|asp\.net_sessionid|connect\.sid|sess(?:ion)?[_-]?(?:key|token)"
             rf"|session|sid)[\"']?\s{{0,3}}[:=]\s{{0,3}}[\"']?)(?=[^\s\"']{{0,80}}\d){_VALUE}{{8,}}"
         ),
         r"\1[secret]",
     ),
     # bots of Telegram and of Discord
-    _PersonalSecret((":",), re.compile(r"(?<!\d)\d{8,10}:[A-Za-z0-9_-]{34,36}(?![\w-])"), "[key]"),
-    _PersonalSecret((".",), re.compile(r"(?<![\w-])[MNO][\w-]{22,28}\.[\w-]{5,7}\.[\w-]{27,40}(?![\w-])"), "[key]"),
+    _PersonalSecret((":",), r"(?<!\d)\d{8,10}:[A-Za-z0-9_-]{34,36}(?![\w-])", "[key]"),
+    _PersonalSecret((".",), r"(?<![\w-])[MNO][\w-]{22,28}\.[\w-]{5,7}\.[\w-]{27,40}(?![\w-])", "[key]"),
     # wallets: addresses and private keys
-    _PersonalSecret(("0x",), re.compile(r"0x(?:[0-9a-fA-F]{64}|[0-9a-fA-F]{40})(?![0-9a-fA-F])"), "[wallet]"),
-    _PersonalSecret(("bc1", "ltc1", "tb1"), re.compile(r"(?<!\w)(?:bc1|tb1|ltc1)[a-z0-9]{25,87}(?!\w)"), "[wallet]"),
-    _PersonalSecret(("xprv", "zprv", "yprv"), re.compile(rf"(?<!\w)[xyz]prv{_BASE58}{{90,120}}(?!\w)"), "[wallet]"),
-    _PersonalSecret(("wif", "wallet", "btc", "bitcoin", "address", "private", "key"), re.compile(
+    _PersonalSecret(("0x",), r"0x(?:[0-9a-fA-F]{64}|[0-9a-fA-F]{40})(?![0-9a-fA-F])", "[wallet]"),
+    _PersonalSecret(("bc1", "ltc1", "tb1"), r"(?<!\w)(?:bc1|tb1|ltc1)[a-z0-9]{25,87}(?!\w)", "[wallet]"),
+    _PersonalSecret(("xprv", "zprv", "yprv"), rf"(?<!\w)[xyz]prv{_BASE58}{{90,120}}(?!\w)", "[wallet]"),
+    _PersonalSecret(("wif", "wallet", "btc", "bitcoin", "address", "private", "key"), (
         rf"(?<!\w)(?:[5KL]{_BASE58}{{50,51}}|(?=[13]{_BASE58}{{0,33}}[A-Z])(?=[13]{_BASE58}{{0,33}}[a-z])[13]{_BASE58}{{25,33}})(?!\w)"
     ), "[wallet]"),
     _PersonalSecret(
         ("mnemonic", "phrase", "seed"),
-        re.compile(
+        (
             r"(?i)((?:mnemonic|(?:seed|recovery|secret|backup)[ _-]?(?:phrase|words?)|seed)\w{0,8}[\"']?\s{0,3}(?:[:=]|is|was)?\s{0,3}"
             r"[\"'\[]{0,2})[a-z]{3,8}(?:[\"']?[ ,]{1,2}[\"']?[a-z]{3,8}){11,23}"
         ),
@@ -137,25 +62,25 @@ _PERSONAL = (
     ),
     _PersonalSecret(
         ("client", "consumer", "license"),
-        re.compile(
+        (
             rf"(?i)((?:client|consumer|license)[ _-]?(?:key|secret)(?:[_-]data)?[\"']?\s{{0,3}}[:=]\s{{0,3}}[\"']?)(?!\[){_VALUE}{{6,}}"
         ),
         r"\1[secret]",
     ),
     _PersonalSecret(
         ("",),
-        re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(_COUNTRIES)})\d{{2}} ?(?:[A-Z0-9]{{4}} ?){{2,7}}[A-Z0-9]{{1,4}}(?![A-Za-z0-9])"),
+        (rf"(?<![A-Za-z0-9])(?:{_COUNTRIES})\d{{2}} ?(?:[A-Z0-9]{{4}} ?){{2,7}}[A-Z0-9]{{1,4}}(?![A-Za-z0-9])"),
         "[iban]",
     ),
-    _PersonalSecret(("-",), re.compile(r"(?<![\d-])(?!000|666|9)\d{3}-(?!00)\d{2}-(?!0000)\d{4}"), "[number]"),
+    _PersonalSecret(("-",), r"(?<![\d-])(?!000|666|9)\d{3}-(?!00)\d{2}-(?!0000)\d{4}", "[number]"),
     _PersonalSecret(
         ("ssn", "social security"),
-        re.compile(r"(?i)((?<![a-z])(?:ssn|social security(?: number| no\.?)?)\W{0,3}(?:is|was)?\W{0,3})\d{3}[ .-]?\d{2}[ .-]?\d{4}(?!\d)"),
+        (r"(?i)((?<![a-z])(?:ssn|social security(?: number| no\.?)?)\W{0,3}(?:is|was)?\W{0,3})\d{3}[ .-]?\d{2}[ .-]?\d{4}(?!\d)"),
         r"\1[number]",
     ),
     _PersonalSecret(
         ("pin", "otp", "code", "cvv", "cvc", "tan"),
-        re.compile(
+        (
             r"(?i)((?<![a-z])(?:pin|otp|cvv2?|cvc2?|tan|passcode|(?:one[- ]?time|verification|security|confirmation|2fa|mfa|sms|auth"
             r"|login)[ _-](?:pass)?(?:code|pin|word)|one[- ]?time[ _-]password)(?:[ _-](?:code|number))?[\"']?\s{0,3}"
             r"(?:[:=]|is|was)?\s{0,3}[\"']?)\d{3,8}(?!\d)"
@@ -165,7 +90,7 @@ _PERSONAL = (
     _PersonalSecret(
         ("pass", "contra", "senha", "kennwort", "wachtwoord", "parola", "clave", "has\u0142o", "\u043f\u0430\u0440\u043e\u043b\u044c",
          "\u5bc6\u7801", "\u5bc6\u78bc", "\u30d1\u30b9\u30ef\u30fc\u30c9"),
-        re.compile(
+        (
             r"(?i)((?:pass(?:wort|code|word|phrase)|kennwort|mot de passe|contrase(?:\u00f1|n)a|clave|palavra-passe|senha|wachtwoord"
             r"|parola(?: d'ordine)?|has\u0142o|\u043f\u0430\u0440\u043e\u043b\u044c|\u5bc6\u7801|\u5bc6\u78bc|\u30d1\u30b9\u30ef\u30fc\u30c9)"
             # what no word is; and after a colon, as in English, a word and nothing more
@@ -176,11 +101,17 @@ _PERSONAL = (
 )  # fmt: skip
 
 
+@lru_cache(maxsize=128)
+def compiled(pattern: str) -> re.Pattern[str]:
+    """Return a pattern of this module or of the one that uses it: most processes never need most of them."""
+    return re.compile(pattern)
+
+
 def without_personal_secrets(text: str, lower: str) -> str:
     """Return ``text`` without them; ``lower`` is the same in lower case."""
     for rule in _PERSONAL:
         for need in rule.needs:  # no generator: this runs for every failure
             if need in lower:
-                text = rule.pattern.sub(rule.replacement, text)
+                text = compiled(rule.pattern).sub(rule.replacement, text)
                 break
     return text

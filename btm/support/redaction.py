@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Callable
 from typing import NamedTuple
 
-from btm.support.personal_secrets import NOTHING, without_personal_secrets
+from btm.support.personal_secrets import NOTHING, compiled, without_personal_secrets
 from btm.support.vendor_tokens import VENDOR_TOKEN, may_hold_token
 
 # -- pieces of patterns --------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ class SecretPattern(NamedTuple):
     """One look of a secret. ``possible`` is asked about a text as it stands and in lower case."""
 
     possible: Callable[[str, str], bool]
-    pattern: re.Pattern[str]
+    pattern: str
     replacement: str
 
 
@@ -135,18 +135,17 @@ _KEY_LINE = r"[A-Za-z0-9+/=]{16,80}(?:\\[rn]|\s){1,8}"
 RULES: tuple[SecretPattern, ...] = (
     SecretPattern(
         lambda text, _: "PRIVATE KEY" in text,
-        re.compile(
-            rf"-{{4,5}} ?BEGIN {_KEY_NAME} ?-{{4,5}}.*?(?:-{{4,5}} ?END {_KEY_NAME} ?-{{4,5}}|\Z)"
+        (
+            rf"(?s)-{{4,5}} ?BEGIN {_KEY_NAME} ?-{{4,5}}.*?(?:-{{4,5}} ?END {_KEY_NAME} ?-{{4,5}}|\Z)"
             # or the end of one whose beginning was cut off
             rf"|(?<![A-Za-z0-9+/=])(?:{_KEY_LINE}){{1,60}}[A-Za-z0-9+/=]{{0,80}}(?:\\[rn]|\s){{0,8}}"
-            rf"-{{4,5}} ?END {_KEY_NAME}",
-            re.DOTALL,
+            rf"-{{4,5}} ?END {_KEY_NAME}"
         ),
         "[key]",
     ),
     SecretPattern(
         lambda _, lower: "authorization" in lower,
-        re.compile(
+        (
             rf"(?i)(authorization{_BETWEEN}(?:[bru]{{0,2}}{_QUOTE})?)"
             r"(?:(?:digest|aws4[\w-]*|hmac[\w-]*|oauth|signature|hawk|sharedkey\w*)\s[^\n]{1,400}"
             rf"|{NOTHING}{_PROSE}(?:[a-z][\w-]{{1,30}}\s{{1,4}}(?=[^\s\"']{{16}}|[^\s\"']{{0,40}}\d))?"
@@ -157,7 +156,7 @@ RULES: tuple[SecretPattern, ...] = (
     # a header as a pair: ('authorization', '...')
     SecretPattern(
         lambda text, _: _HEADER_PAIR.search(text) is not None,
-        re.compile(
+        (
             r"(?i)(\(b?[\"'](?:(?:proxy-)?authorization|(?:set-)?cookie|(?:x-)?api-?key"
             r"|x-[\w-]{0,30}(?:key|token|secret|auth)[\w-]{0,20}|[\w-]{0,30}(?<=-)sign(?:ature)?(?:-\d{1,3})?)[\"'],\s{0,4}b?(?P<quote>[\"']))(?:(?!(?P=quote)).){4,400}"
         ),
@@ -165,13 +164,13 @@ RULES: tuple[SecretPattern, ...] = (
     ),
     SecretPattern(
         lambda text, _: "eyJ" in text,
-        re.compile(r"eyJ(?<![A-Za-z0-9]eyJ)[\w-]{8,1000}\.[\w-]{4,}(?:\.[\w-]*)?"),
+        (r"eyJ(?<![A-Za-z0-9]eyJ)[\w-]{8,1000}\.[\w-]{4,}(?:\.[\w-]*)?"),
         "[token]",
     ),
     # "basic authentication" holds no secret
     SecretPattern(
         _credentials,
-        re.compile(
+        (
             r"([BbTt](?<![A-Za-z0-9].)(?i:(?<=b)earer|(?<=b)asic|(?<=t)oken))\s{1,8}"
             r"(?![A-Z]?[a-z]{1,30}[.:]?(?![\w.~+/=-]))[\w.~+/=-]{8,}"
         ),
@@ -180,7 +179,7 @@ RULES: tuple[SecretPattern, ...] = (
     # A password in a URL may hold an unescaped @ (the last one before the path ends it) or / (a port may not).
     SecretPattern(
         lambda text, _: "@" in text and "://" in text,
-        re.compile(
+        (
             r"://(?!\[)(?:[^\s/@:]{0,100}:(?:[^\s/]{1,200}|(?!\d{1,5}[/?\#])[^\s@\"'<>]{1,200})"
             r"|[^\s/@:?\#\"'<>]{16,100})@"
         ),
@@ -189,7 +188,7 @@ RULES: tuple[SecretPattern, ...] = (
     # URLs that are secrets themselves
     SecretPattern(
         lambda _, lower: "hook" in lower,
-        re.compile(
+        (
             r"(?i)(hooks\.slack\.com/(?:services|workflows|triggers)/|/api/webhooks/\d{1,25}/|office\.com/webhookb2/)"
             r"[\w/@.-]{8,}"
         ),
@@ -197,7 +196,7 @@ RULES: tuple[SecretPattern, ...] = (
     ),
     SecretPattern(
         lambda text, _: ("&" in text or "?" in text or "%" in text) and ("=" in text or "%3" in text),
-        re.compile(
+        (
             r"(?i)((?:[?&]|%(?:26|3f))(?:amp;)?(?:sig(?:nature)?(?:=|%3d)(?=[\w%+/=.~-]{6})"
             r"|(?:x-(?:amz|goog)-(?:signature|credential|security-token)|code|key|auth|hmac|ticket|assertion|samlresponse)"
             r"(?:=|%3d)(?=[\w%+/=.~-]{16})))[\w%+/=.~-]+"
@@ -207,7 +206,7 @@ RULES: tuple[SecretPattern, ...] = (
     # what proves who sent a request, in a header, a field or alone; a word after "signature:" is none
     SecretPattern(
         lambda _, lower: "sig=" in lower or "sign" in lower,
-        re.compile(
+        (
             rf"(?i)((?<![\w-])(?:[\w-]{{0,40}}[-_])?(?:(?<=[-_])sign|signature|sig(?==))(?:[-_](?:sha)?\d{{1,3}})?"
             rf"{_BETWEEN}{_QUOTE}?(?:sha\d{{1,3}}=|t=\d{{1,12}},v\d=|v\d=)?)(?=[\w%+/=.~-]{{20}})(?=[a-z%+/=.~_-]{{0,40}}\d)"
             r"[\w%+/=.~-]+"
@@ -216,13 +215,13 @@ RULES: tuple[SecretPattern, ...] = (
     ),
     SecretPattern(
         lambda _, lower: "cookie" in lower,
-        re.compile(r"(?i)(cookie2?[\"']?\s{0,4}:\s{0,4}[\"']?)[^\s=;\"']{1,100}=[^\n\"'\\]{1,400}"),
+        (r"(?i)(cookie2?[\"']?\s{0,4}:\s{0,4}[\"']?)[^\s=;\"']{1,100}=[^\n\"'\\]{1,400}"),
         r"\1[secret]",
     ),
-    SecretPattern(_pair, re.compile(rf"(?is)({_NAME}{_BETWEEN}){_VALUE}"), r"\1\g<open>[secret]"),
+    SecretPattern(_pair, (rf"(?is)({_NAME}{_BETWEEN}){_VALUE}"), r"\1\g<open>[secret]"),
     SecretPattern(
         lambda text, _: "</" in text,
-        re.compile(
+        (
             rf"(?i)(<(?:[\w.-]{{0,40}}:)?(?:[\w.-]{{0,40}}[_.-])?{_NAME}(?:\s[^<>]{{0,100}})?>\s{{0,4}})[^<\s][^<]{{0,400}}(?=</)"
         ),
         r"\1[secret]",
@@ -230,13 +229,13 @@ RULES: tuple[SecretPattern, ...] = (
     # {"name": "DB_PASSWORD", "value": "..."}, and the same as attributes
     SecretPattern(
         _word_and_value,
-        re.compile(rf"(?is)({_NAME}{_QUOTE}\s{{0,4}},?\s{{0,4}}{_QUOTE}?value{_BETWEEN}){_VALUE}"),
+        (rf"(?is)({_NAME}{_QUOTE}\s{{0,4}},?\s{{0,4}}{_QUOTE}?value{_BETWEEN}){_VALUE}"),
         r"\1\g<open>[secret]",
     ),
     # CREATE USER ... IDENTIFIED BY 'hunter2', and the line of a .netrc
     SecretPattern(
         lambda _, lower: "password" in lower or "identified" in lower,
-        re.compile(
+        (
             r"(?is)((?:identified\s{1,8}by(?:\s{1,8}password)?|password)\s{1,8}(?:\\{0,4}[\"'](?=[^\s,\"']{1,200}[\"']))"
             r"|machine\s{1,8}\S{1,100}\s{1,8}login\s{1,8}\S{1,100}\s{1,8}password\s{1,8})[^\s\"',]{1,400}"
         ),
@@ -245,7 +244,7 @@ RULES: tuple[SecretPattern, ...] = (
     # --password hunter2
     SecretPattern(
         lambda text, _: _FLAG.search(text) is not None,
-        re.compile(
+        (
             r"(?is)(-(?<!\w-)-?(?:[a-z0-9]{1,12}[-_]){0,3}(?:pass(?:word|wd|phrase)?|pwd|token|secret|credentials?"
             rf"|(?:{'|'.join(_KEY_OF)})[-_]?key)(?:=|[\"'],\s{{0,4}}(?=[\"'])|\s{{1,4}})){_ARGUMENT}"
         ),
@@ -254,22 +253,22 @@ RULES: tuple[SecretPattern, ...] = (
     # -p hunter2, of the commands that take a password so
     SecretPattern(
         lambda text, _: _SHORT_FLAG.search(text) is not None,
-        re.compile(
+        (
             rf"(?s)((?<![\w-])(?:(?:mysql\w*|mariadb[\w-]*|sshpass|mongo\w*|(?:docker|podman){_TO}login)(?![\w-]){_COMMAND}{_TO}-p"
             rf"|redis-cli{_COMMAND}{_TO}-a|(?:sqlcmd|bcp){_COMMAND}{_TO}-P|ldap\w{{1,12}}{_COMMAND}{_TO}-w"
             rf"|curl{_COMMAND}{_TO}(?:-[uU]|--user|--proxy-user){_TO}[^\s:\"']{{0,64}}:)(?:(?<=:)|[\s\"',]{{0,4}})){_ARGUMENT}"
         ),
         r"\1\g<open>[secret]",
     ),
-    SecretPattern(lambda text, _: may_hold_token(text), VENDOR_TOKEN, "[key]"),
+    SecretPattern(lambda text, _: may_hold_token(text), VENDOR_TOKEN.pattern, "[key]"),
     SecretPattern(
         lambda text, _: "@" in text,
-        re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}"),
+        (r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}"),
         "[email]",
     ),
     SecretPattern(
         _many_digits,
-        re.compile(r"\d(?<!\d\d)(?:[ \u00a0\u2009\u202f\u2010-\u2015-]?\d){12,18}(?!\d)"),
+        (r"\d(?<!\d\d)(?:[ \u00a0\u2009\u202f\u2010-\u2015-]?\d){12,18}(?!\d)"),
         "[number]",
     ),
 )
@@ -295,5 +294,5 @@ def _replaced(text: str) -> str:
     lower = text.lower()
     for possible, pattern, replacement in RULES:
         if possible(text, lower):
-            text = pattern.sub(replacement, text)
+            text = compiled(pattern).sub(replacement, text)
     return without_personal_secrets(text, lower)

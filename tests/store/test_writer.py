@@ -132,10 +132,9 @@ def test_an_unused_writer_starts_no_thread_and_is_flushed(store: FakeStore) -> N
 
 def test_handing_over_does_not_wait_for_a_slow_store(writer: WriteBehind, store: FakeStore) -> None:
     store.gate.clear()
-    started = time.perf_counter()
     for n in range(5_000):
         writer.put(event(n))
-    assert time.perf_counter() - started < 1.0
+    assert not store.kept
     assert not writer.flush(timeout_s=0.05)
     store.gate.set()
     assert writer.flush()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -115,8 +117,8 @@ PIECES = (
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
 def test_no_cheap_test_says_no_where_its_pattern_matches(text: str) -> None:
     for rule in RULES:
-        if rule.pattern.search(text):
-            assert rule.possible(text, text.lower()), rule.pattern.pattern
+        if re.search(rule.pattern, text):
+            assert rule.possible(text, text.lower()), rule.pattern
 
 
 DIGEST = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
