@@ -15,6 +15,7 @@ from btm.cli.output import FOUND, console, counted, emit_json, listed, table, wr
 from btm.fallback import FallbackMap
 from btm.logs.audit import Audit, Audited, Label, annotate
 from btm.logs.conversation import Skipped
+from btm.logs.learned import heard_once
 from btm.logs.listening import Listener
 
 _WORST = 10
@@ -54,8 +55,7 @@ def audit(
     done = Audit()
     skipped: list[Skipped] = []
     with read_logs(logs, skipped, form=form, strict=strict, quiet=as_json) as conversations:
-        for conversation in conversations:
-            told = listener.listen(conversation)
+        for conversation, told in heard_once(conversations, listener):
             done.add(conversation, told, annotate(told, fallback_map))
     if page is not None:
         _write(page, logs, done, worst)

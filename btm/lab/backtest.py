@@ -18,6 +18,7 @@ from btm.learning.posterior import Evidence, Priors, pooled
 from btm.learning.priors import fit_priors
 from btm.learning.tracker import ConversationTracker
 from btm.logs.conversation import NO_RESULT, Conversation, Skipped
+from btm.logs.learned import heard_once
 from btm.logs.listening import Listener, Told, retold
 from btm.model import Action, Attempt, ErrorKind, Incident
 from btm.planning.options import MapRelations, options_for
@@ -72,10 +73,11 @@ class Adviser:
         facts = Facts()
         open_plans: dict[str, tuple[RecoveryPlan, int]] = {}
         found: list[Choice] = []
+        before = told.before  # what was done there counts with the copy that told it
         for (call, outcome, recorded), learned, _ in retold(tracker, told.turns):
             for attempt in learned.attempts:
                 planned = open_plans.pop(attempt.incident_id, None)
-                if planned is not None:
+                if planned is not None and attempt.call_id not in before:
                     found.append(_choice(*planned, attempt))
             if outcome.ok and recorded.result is not NO_RESULT:
                 facts.note(call.tool, call.arguments, recorded.result)
@@ -177,12 +179,10 @@ def backtest(
     place = {lesson.source: number for number, part in enumerate(cut_up.parts) for lesson in part}
     listener = Listener(fallback_map, now=now)
     done = Backtest()
-    for found in conversations:
-        if isinstance(found, Skipped):
-            continue
+    for found, told in heard_once(conversations, listener):
         adviser = advisers.get(place.get(found.source, 0))
         if adviser is not None:
-            for choice in adviser.choices(found.conversation_id, listener.listen(found)):
+            for choice in adviser.choices(found.conversation_id, told):
                 done.add(choice._replace(conversation=found.source))
     return done
 

@@ -25,7 +25,8 @@ from btm.lab.forecasts import BASELINES, Method, forecasters
 from btm.lab.intervals import Interval
 from btm.learning.posterior import Evidence
 from btm.logs.conversation import Conversation, Skipped
-from btm.logs.fit import Listener
+from btm.logs.learned import heard_once
+from btm.logs.listening import Listener
 from btm.model import Attempt, EvidenceKey
 
 THIN = 5
@@ -69,12 +70,11 @@ def lessons(
 ) -> list[ConversationEvidence]:
     """Retell conversations to the incident tracker and return what each taught, if it taught anything."""
     listener = Listener(fallback_map, now=now)
-    told = (
-        ConversationEvidence(found.source, found.started_at, listener.listen(found).attempts)
-        for found in conversations
-        if not isinstance(found, Skipped)
+    taught = (
+        ConversationEvidence(found.source, found.started_at, told.fresh_attempts)
+        for found, told in heard_once(conversations, listener)
     )
-    return [lesson for lesson in told if lesson.attempts]
+    return [lesson for lesson in taught if lesson.attempts]
 
 
 def cut(found: Sequence[ConversationEvidence], parts: int = 2) -> Parts:

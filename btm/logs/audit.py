@@ -94,14 +94,18 @@ class _IncidentSpan(NamedTuple):
 
 
 def annotate(told: Told, fallback_map: FallbackMap) -> tuple[Annotation, ...]:
-    """Return what the rules say about a conversation that a listener was told, in the order of its calls."""
+    """Return what the rules say about a conversation that a listener was told, in the order of its calls.
+
+    What an older copy of it told was said there.
+    """
     made = [_Made(step, call, outcome) for step, (call, outcome) in enumerate(told.outcomes)]
     found = [*_repetitions(made, fallback_map)]
     if told.incidents:
         spans = _spans(told, made)
         found += _cascades(told, made, spans, fallback_map)
         found += _escalations(told, made, spans, fallback_map)
-    return tuple(sorted(found, key=lambda annotation: (annotation.step, annotation.label)))
+    fresh = (annotation for annotation in found if annotation.step >= told.known)
+    return tuple(sorted(fresh, key=lambda annotation: (annotation.step, annotation.label)))
 
 
 def _repetitions(made: Iterable[_Made], fallback_map: FallbackMap) -> Iterator[Annotation]:
@@ -187,7 +191,7 @@ def _used(failed: Incident, call: ToolCall, step: int, told: Told) -> str:
     A failed lookup was to confirm what it was asked about: a write about the same thing builds on it, unless another call
     answered about that thing. And it was to give what a later call has from nowhere: a name that nobody said before.
     """
-    heard = [one for turn in told.turns for one in turn][:step]
+    heard = told.heard[:step]
     asked, given = _names(failed.call), _names(call)
     answers = [_text(recorded.result) for _, outcome, recorded in heard if outcome.ok]
     if failed.kind.family is not Family.SILENT and failed.call.effect is Effect.READ:
@@ -305,8 +309,8 @@ class Audit:
 
     def add(self, conversation: Conversation, told: Told, annotations: tuple[Annotation, ...]) -> None:
         """Take in one conversation."""
-        self.conversations += 1
-        self.calls += len(told.outcomes)
+        self.conversations += not told.known
+        self.calls += len(told.heard) - told.known
         if not annotations:
             return
         audited = Audited(conversation.conversation_id, conversation.source, conversation.reward, annotations)

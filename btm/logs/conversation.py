@@ -79,7 +79,7 @@ class Conversation(NamedTuple):
     ``started_at`` is in seconds since the epoch. ``format`` is the name of the reader. ``task`` is what the
     conversation is about, in the user's first words, where the log has them. ``orphans`` counts answers to calls that the
     log does not hold. ``task_id`` is the log's own name of the task. ``described`` says how the log describes tools to the
-    model, by their names.
+    model, by their names. ``known`` counts the answered calls, from its first on, that an older copy told before.
     """
 
     conversation_id: str
@@ -93,6 +93,7 @@ class Conversation(NamedTuple):
     orphans: int = 0
     task_id: str = ""
     described: tuple[tuple[str, str], ...] = ()
+    known: int = 0
 
     @property
     def calls(self) -> Iterator[RecordedCall]:

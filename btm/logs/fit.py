@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 
 from btm.fallback import FallbackMap
 from btm.learning.posterior import Decay
 from btm.logs.conversation import Conversation, Passed, Skipped
 from btm.logs.eventlog import NAME as EVENTS
-from btm.logs.identity import beginnings, known_calls
+from btm.logs.identity import Beginnings, beginnings, told_before
 from btm.logs.learned import LearnedFrom
 from btm.logs.listening import Listener, Told
 from btm.logs.refusals import REFUSED
@@ -26,6 +25,7 @@ MOST_OF_ONE = 32
 
 _MAX_SKIPPED = 10_000
 _MOST_WAYS = 50_000
+_NOTHING_BEGUN = Beginnings([], sure=False)
 
 
 @dataclass
@@ -33,8 +33,8 @@ class Fit:
     """What a fit has learned so far, as sums and counts; nothing of it is in a database yet.
 
     ``sums`` are a key's successes and failures as evidence weighs them; ``tried`` counts them, by key and success.
-    ``grown`` counts conversations that went on since they were learned from, ``begun`` holds the digests of all
-    beginnings that a part of the work has seen, ``beyond`` counts attempts beyond the most of a kind from one conversation.
+    ``grown`` counts conversations that went on since they were learned from, ``beyond`` attempts beyond the most of a kind
+    from one conversation. ``fitted`` are the conversations, by which each counts once.
     ``lost`` counts the logs out of which nothing was read although something in them looks like calls, ``orphans`` answers
     to calls that the logs do not hold, ``passed`` records that hold nothing, by what they are.
     ``ways`` counts the ways in which tools failed, the first 50,000. ``made`` holds every attempt with the id of its
@@ -63,7 +63,6 @@ class Fit:
     lost: int = 0
     beyond: int = 0
     passed: Counter[str] = field(default_factory=Counter)
-    begun: list[str] = field(default_factory=list)
     fitted: LearnedFrom = field(default_factory=LearnedFrom)
     sums: dict[EvidenceKey, list[float]] = field(default_factory=dict)
     tried: Counter[tuple[EvidenceKey, bool]] = field(default_factory=Counter)
@@ -80,23 +79,15 @@ class Fit:
         told: Told,
         decay: Decay,
         *,
-        digests: Sequence[str] = (),
-        sure: bool = False,
-        known: int = 0,
+        begun: Beginnings = _NOTHING_BEGUN,
         keep: bool = False,
     ) -> None:
-        """Take in what one conversation taught, without its first ``known`` answered calls, that were learned from before.
+        """Take in what one conversation taught, without what an older copy of it told (see ``Told.known``).
 
-        ``digests`` are those of its beginnings, ``sure`` says that no other can have them. ``keep`` its attempts as well as
-        their sums.
+        ``begun`` are its beginnings. ``keep`` its attempts as well as their sums.
         """
-        name = conversation.format
-        heard = [one for turn in told.turns for one in turn]
-        fresh, before = heard, frozenset[str]()
-        if known:  # a replay within the conversation is answered, too, and was heard once
-            old = {id(recorded) for recorded in islice((r for r in conversation.calls if r.answered), known)}
-            fresh = [one for one in heard if id(one[2]) not in old]
-            before = frozenset(call.call_id for call, _, recorded in heard if id(recorded) in old)
+        name, known = conversation.format, bool(conversation.known)
+        fresh, before = told.heard[told.known :], told.before
         for call, outcome, _ in fresh:
             self.tools[call.tool] += 1
             if outcome.kind is not None:
@@ -117,8 +108,8 @@ class Fit:
             self.passed["a call that a person refused"] += refusals
         opened = (i.incident_id.removeprefix(f"{i.conversation}/") for i in told.incidents)
         self.incidents += sum(call_id not in before for call_id in opened)
-        attempts = _some_of_each([attempt for attempt in told.attempts if attempt.call_id not in before])
-        self.beyond += len(told.attempts) - len(attempts) if not known else 0
+        attempts = _some_of_each(told.fresh_attempts)
+        self.beyond += len(told.fresh_attempts) - len(attempts)
         self.attempts += len(attempts)
         for attempt in attempts:
             self.actions[attempt.key.action] += 1
@@ -127,13 +118,7 @@ class Fit:
             sums[0 if attempt.success else 1] += decay.weight(attempt.at)
         if keep:
             self.made += ((conversation.conversation_id, attempt) for attempt in attempts)
-        if conversation.digest:
-            self.fitted.add(conversation.digest, conversation.source, len(fresh))
-            for digest in digests[-1:]:
-                self.fitted.add(digest, conversation.source, 0)
-            self.begun += digests[:-1]
-            if sure and told.incidents:
-                self.fitted.add_beginnings(digests[:-1])
+        self.fitted.note(conversation, begun, told)
 
     def _count_way(self, found: FailureSignature) -> None:
         if found in self.ways or len(self.ways) < _MOST_WAYS:
@@ -165,7 +150,7 @@ class Fit:
             sums[1] += failures
 
 
-def _some_of_each(attempts: list[Attempt]) -> list[Attempt]:
+def _some_of_each(attempts: Sequence[Attempt]) -> Sequence[Attempt]:
     """Return the first attempts of each key: an agent in a loop has one experience, and no hundred."""
     if len(attempts) <= MOST_OF_ONE:
         return attempts
@@ -216,12 +201,10 @@ def teach(
             done.already(item)
         else:
             begun = beginnings(item)
-            places = (fitted_before, fitted_here, done.fitted)
-            whole = (item.digest, *(begun.digests[-1:] if begun.sure else ()))
-            if any(digest in place for digest in whole if digest for place in places):
+            known = told_before(item, begun, (fitted_before, fitted_here, done.fitted))
+            if known is None:
                 done.already(item)
                 continue
-            known = known_calls(begun.digests, places)
-            told = listener.listen(item)
-            done.add(item, told, decay, digests=begun.digests, sure=begun.sure, known=known, keep=keep)
+            item = item._replace(known=known) if known else item  # noqa: PLW2901 - the same, and how far it was told
+            done.add(item, listener.listen(item), decay, begun=begun, keep=keep)
     return done

@@ -154,9 +154,8 @@ def _parts_done(
     logs = logs_to_read(paths, name)
     read: dict[str, list[int]] = {}  # of each log whose records the workers read: calls, and those answered
     with _pool(workers, work) as pool:
-        for part, done in _in_order(pool, _parts(logs, name, watch), workers * _WAITING):
-            digests = chain((fitted.digest for fitted in done.fitted), done.begun)
-            repeated = {digest for digest in digests if digest in seen}
+        for part, (done, asked) in _in_order(pool, _parts(logs, name, watch), workers * _WAITING):
+            repeated = {digest for digest in asked if digest in seen}
             # Two parts that hold the same conversation is rare, and nothing was written yet: do it again without.
             learned = work.do(part.read(), repeated) if repeated else done
             if part.reader:
@@ -236,9 +235,18 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _do(part: _Part) -> Fit:
+class _Asked(list[str]):
+    """Stands for what other parts hold, which a worker cannot know, and keeps what it is asked for."""
+
+    def __contains__(self, digest: object) -> bool:
+        self.append(str(digest))
+        return False
+
+
+def _do(part: _Part) -> tuple[Fit, list[str]]:
     assert _work is not None  # noqa: S101 - set by the initializer
-    return _work.do(part.read())
+    asked = _Asked()
+    return _work.do(part.read(), asked), [*asked]
 
 
 @contextmanager
@@ -254,9 +262,11 @@ def _pool(workers: int, work: Work) -> Iterator[ProcessPoolExecutor]:
         pool.shutdown(cancel_futures=True)
 
 
-def _in_order(pool: ProcessPoolExecutor, parts: Iterator[_Part], in_hand: int) -> Iterator[tuple[_Part, Fit]]:
-    """Give each part with what it taught, in the order of the parts, with at most ``in_hand`` of them on the way."""
-    running: deque[tuple[_Part, Future[Fit]]] = deque()
+def _in_order(
+    pool: ProcessPoolExecutor, parts: Iterator[_Part], in_hand: int
+) -> Iterator[tuple[_Part, tuple[Fit, list[str]]]]:
+    """Give each part with what it taught and which digests it looked for, in their order; ``in_hand`` are on the way."""
+    running: deque[tuple[_Part, Future[tuple[Fit, list[str]]]]] = deque()
     for part in parts:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # see _pool

@@ -81,10 +81,20 @@ def _named(conversation: Conversation) -> tuple[str, bool]:
     return f"{conversation.format}\0{own.partition('@')[0] if '@' in own else ''}\0{conversation.task}", False
 
 
-def known_calls(digests: list[str], places: Iterable[Container[str]]) -> int:
-    """Return how many of a conversation's answered calls, but not all, were learned from, as ``places`` remember."""
+def told_before(
+    conversation: Conversation, begun: Beginnings, places: Iterable[Container[str]]
+) -> int | None:
+    """Return how many of a conversation's answered calls were told before, as ``places`` remember; None when all were.
+
+    One that was told whole is known by its content, or by its last beginning where no other can have that.
+    """
     places = tuple(places)
-    for count in range(len(digests) - 1, 0, -1):
-        if any(digests[count - 1] in place for place in places):
-            return count
-    return 0
+
+    def held(digest: str) -> bool:
+        return any(digest in place for place in places)
+
+    whole = (conversation.digest, *(begun.digests[-1:] if begun.sure else ()))
+    if any(digest and held(digest) for digest in whole):
+        return None
+    earlier = range(len(begun.digests) - 1, 0, -1)
+    return next((count for count in earlier if held(begun.digests[count - 1])), 0)

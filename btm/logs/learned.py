@@ -1,79 +1,117 @@
-"""The conversations that a fit learned from, kept small: a fit of gigabytes holds hundreds of thousands of them."""
+"""Which conversations a command has had, each counted once: one place decides for fits, audits and backtests alike."""
 
 from __future__ import annotations
 
-from array import array
+import sqlite3
 from collections.abc import Iterable, Iterator
 
+from btm.logs.conversation import Conversation, Skipped
+from btm.logs.identity import Beginnings, beginnings, told_before
+from btm.logs.listening import Listener, Told
 from btm.store import FittedConversation
 
-_HALF = 16  # of a digest's 32 hex digits
+MOST = 100_000
+"""Digests, and conversations, that are held in memory; those before them lie in a temporary database."""
+
+_KEY = 16  # of a digest's 32 hex digits: by them it is looked up
+_HALF = 1 << 63  # SQLite's numbers have a sign
+_CACHE = 32 << 10  # KiB of the database's pages
 
 
 class LearnedFrom:
-    """An append-only list of fitted conversations, about 150 bytes each, that knows which digests it holds.
+    """An append-only list of conversations that knows which of their digests, and of their beginnings', it holds.
 
-    It knows the beginnings as well of those that taught something, by half of their digests: one may be told again in part.
+    Of one that taught something the beginnings that no other can have are known as well: an older copy may follow. Memory is
+    bounded: beyond ``MOST`` a nameless temporary database holds them. It is pickled whole.
     """
 
     def __init__(self) -> None:
-        self._digests: dict[str, None] = {}
-        self._files: dict[str, int] = {}
-        self._file = array("L")
-        self._place = array("Q")
-        self._calls = array("L")
-        self._begun: set[str] = set()
-
-    def __len__(self) -> int:
-        return len(self._digests)
-
-    def __contains__(self, digest: object) -> bool:
-        return digest in self._digests or (isinstance(digest, str) and digest[:_HALF] in self._begun)
+        self._keys: set[str] = set()
+        self._rows: list[FittedConversation] = []
+        self._database: sqlite3.Connection | None = None
 
     def __iter__(self) -> Iterator[FittedConversation]:
-        files = list(self._files)
-        for at, digest in enumerate(self._digests):
-            source = files[self._file[at]] + (str(self._place[at] - 1) if self._place[at] else "")
-            yield FittedConversation(digest, source, self._calls[at])
+        if self._database is not None:
+            rows = self._database.execute("SELECT digest, source, calls FROM learned ORDER BY rowid")
+            yield from (FittedConversation(*row) for row in rows)
+        yield from self._rows
 
-    def add(self, digest: str, source: str, calls: int) -> None:
-        """Note a conversation; one that is here already stays as it is."""
-        if digest in self._digests:
+    def __contains__(self, digest: object) -> bool:
+        key = str(digest)[:_KEY]
+        if key in self._keys:
+            return True
+        if self._database is None:
+            return False
+        return (
+            self._database.execute("SELECT 1 FROM keys WHERE key = ?", (_number(key),)).fetchone() is not None
+        )
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"_keys": self._all_keys(), "_rows": [*self], "_database": None}
+
+    def _all_keys(self) -> set[str]:
+        written = () if self._database is None else self._database.execute("SELECT key FROM keys")
+        return self._keys.union(f"{number + _HALF:0{_KEY}x}" for (number,) in written)
+
+    def note(self, conversation: Conversation, begun: Beginnings, told: Told) -> None:
+        """Note a conversation and what it taught; one without a digest has nothing to be known by."""
+        if not conversation.digest:
             return
-        self._digests[digest] = None
-        file, place = _split(source)
-        self._file.append(self._files.setdefault(file, len(self._files)))
-        self._place.append(place)
-        self._calls.append(calls)
-
-    def add_beginnings(self, digests: Iterable[str]) -> None:
-        """Note the beginnings of a conversation that was learned from."""
-        self._begun.update(digest[:_HALF] for digest in digests)
+        calls = len(told.heard) - told.known
+        for digest, of_these in ((conversation.digest, calls), *((last, 0) for last in begun.digests[-1:])):
+            if digest not in self:
+                self._rows.append(FittedConversation(digest, conversation.source, of_these))
+                self._keys.add(digest[:_KEY])
+        if begun.sure and told.incidents:
+            self._keys.update(digest[:_KEY] for digest in begun.digests)
+        self._keep_small()
 
     def extend(self, other: LearnedFrom) -> None:
         """Add every conversation of another list."""
-        self._begun |= other._begun
-        own = [self._files.setdefault(file, len(self._files)) for file in other._files]
-        for digest, file, place, calls in zip(
-            other._digests, other._file, other._place, other._calls, strict=True
-        ):
-            if digest not in self._digests:
-                self._digests[digest] = None
-                self._file.append(own[file])
-                self._place.append(place)
-                self._calls.append(calls)
+        self._rows += (row for row in other if row.digest not in self)
+        self._keys |= other._all_keys()
+        self._keep_small()
+
+    def _keep_small(self) -> None:
+        if len(self._keys) + len(self._rows) <= MOST:
+            return
+        if self._database is None:
+            self._database = sqlite3.connect("", isolation_level=None)  # it is deleted when it is closed
+            self._database.executescript(
+                f"PRAGMA journal_mode = OFF; PRAGMA cache_size = -{_CACHE};"
+                "CREATE TABLE keys (key INTEGER PRIMARY KEY);"
+                "CREATE TABLE learned (digest TEXT, source TEXT, calls INTEGER)"
+            )
+        written: tuple[tuple[str, Iterable[tuple[object, ...]]], ...] = (
+            (
+                "INSERT OR IGNORE INTO keys VALUES (?)",
+                ((number,) for number in sorted(map(_number, self._keys))),
+            ),
+            ("INSERT INTO learned VALUES (?, ?, ?)", self._rows),
+        )
+        self._database.execute("BEGIN")
+        for statement, rows in written:
+            self._database.executemany(statement, rows)
+        self._database.execute("COMMIT")
+        self._keys.clear()
+        self._rows.clear()
 
 
-def _split(source: str) -> tuple[str, int]:
-    """Return ``file:`` or ``file#`` and the number that follows plus one; 0 says that none follows."""
-    at = max(source.rfind(":"), source.rfind("#")) + 1
-    number = source[at:]
-    if (
-        at
-        and number.isascii()
-        and number.isdigit()
-        and (number == "0" or number[0] != "0")
-        and len(number) < 19
-    ):
-        return source[:at], int(number) + 1
-    return source, 0
+def _number(key: str) -> int:
+    return int(key, 16) - _HALF
+
+
+def heard_once(
+    items: Iterable[Conversation | Skipped], listener: Listener
+) -> Iterator[tuple[Conversation, Told]]:
+    """Listen to each conversation once, whichever logs tell of it; one that went on since it was told knows how far."""
+    seen = LearnedFrom()
+    for item in items:
+        if isinstance(item, Skipped):
+            continue
+        begun = beginnings(item)
+        if (known := told_before(item, begun, (seen,))) is not None:
+            conversation = item._replace(known=known)
+            told = listener.listen(conversation)
+            seen.note(conversation, begun, told)
+            yield conversation, told

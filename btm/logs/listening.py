@@ -43,18 +43,37 @@ Heard = tuple[ToolCall, Outcome, RecordedCall]
 class Told:
     """What one conversation taught: its turns with their calls' outcomes, and the tracker's attempts and incidents.
 
-    ``turns`` holds the answered calls only; ``unanswered`` says how many were left out.
+    ``turns`` holds the answered calls only; ``unanswered`` says how many were left out. An older copy of the
+    conversation told the first ``known`` of them.
     """
 
     turns: tuple[tuple[Heard, ...], ...]
     attempts: tuple[Attempt, ...] = ()
     incidents: tuple[Incident, ...] = ()
     unanswered: int = 0
+    known: int = 0
+
+    @property
+    def heard(self) -> tuple[Heard, ...]:
+        """Every answered call, in order."""
+        return tuple(heard for turn in self.turns for heard in turn)
+
+    @property
+    def before(self) -> frozenset[str]:
+        """The ids of the calls that an older copy told: what began with them, or is about them, counts there."""
+        known = self.heard[: self.known] if self.known else ()
+        return frozenset(call.call_id for call, _, _ in known)
+
+    @property
+    def fresh_attempts(self) -> tuple[Attempt, ...]:
+        """The attempts that no older copy told."""
+        before = self.before
+        return tuple(a for a in self.attempts if a.call_id not in before)
 
     @property
     def outcomes(self) -> tuple[tuple[ToolCall, Outcome], ...]:
         """Every answered call with what came of it, in order."""
-        return tuple((call, outcome) for turn in self.turns for call, outcome, _ in turn)
+        return tuple((call, outcome) for call, outcome, _ in self.heard)
 
 
 class Listener:
@@ -76,7 +95,8 @@ class Listener:
             started = self._now
         name = conversation.conversation_id
         turns: list[tuple[Heard, ...]] = []
-        unanswered = 0
+        unanswered = known = 0
+        left = conversation.known
         first_failure = -1
         stated = conversation.format == EVENTS  # what the live path took a tool's effect to be
         seen: dict[str, list[ToolCall]] = {}
@@ -87,6 +107,7 @@ class Listener:
                 if not recorded.answered:
                     unanswered += 1
                     continue
+                left -= 1
                 call = self._call(recorded.call, name, started, told, stated=stated)
                 if call.call_id:
                     if (earlier := seen.get(call.call_id)) is None:
@@ -95,14 +116,15 @@ class Listener:
                         continue
                 outcome = self._outcome(call, recorded)
                 turn.append((call, outcome, recorded))
+                known += left >= 0
                 if first_failure < 0 and (outcome.kind is not None or self._is_kept(call)):
                     first_failure = len(turns)
             turns.append(tuple(turn))
         heard = tuple(turns)
         if first_failure < 0:
-            return Told(heard, unanswered=unanswered)
+            return Told(heard, unanswered=unanswered, known=known)
         attempts, incidents = self._track(name, heard[first_failure:])
-        return Told(heard, attempts, incidents, unanswered)
+        return Told(heard, attempts, incidents, unanswered, known)
 
     def _is_kept(self, call: ToolCall) -> bool:
         """Whether a read can show later that a call which ended well did nothing."""

@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,7 +14,8 @@ from btm.fallback import FallbackMap
 from btm.learning.posterior import Decay
 from btm.logs.conversation import NO_RESULT, Conversation, RecordedCall, Skipped
 from btm.logs.fit import fit
-from btm.logs.learned import LearnedFrom
+from btm.logs.identity import Beginnings
+from btm.logs.learned import MOST, LearnedFrom
 from btm.logs.listening import Listener
 from btm.logs.reading import read_conversations
 from btm.model import Action, Effect, ErrorKind, ToolCall
@@ -203,7 +205,11 @@ def test_fits_of_parts_merge_into_the_fit_of_the_whole() -> None:
     assert list(merged.fitted) == list(whole.fitted)
 
 
-def test_conversations_that_were_learned_from_keep_their_names_and_places() -> None:
+@pytest.mark.parametrize("most", [MOST, 3])
+def test_conversations_that_were_learned_from_keep_their_names_and_places_in_memory_and_on_disk(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("btm.logs.learned.MOST", most)
     sources = [
         "a.jsonl:1",
         "a.jsonl:2",
@@ -215,19 +221,31 @@ def test_conversations_that_were_learned_from_keep_their_names_and_places() -> N
         "z#12 copy",
         "C:\\log",
     ]
+
+    def note(place: LearnedFrom, digest: str, source: str, calls: int, *begun: str) -> None:
+        heard = Listener(MAP, now=1.0).listen(STORY)
+        told = replace(heard, turns=(heard.turns[0][:1] * calls,))
+        place.note(Conversation("c", source, (), digest=digest), Beginnings([*begun], sure=True), told)
+
     found = LearnedFrom()
     for number, source in enumerate(sources):
-        found.add(f"d{number}", source, number)
-    found.add("d0", "another:9", 5)
-    assert [(f.digest, f.source, f.calls) for f in found] == [(f"d{n}", s, n) for n, s in enumerate(sources)]
-    assert "d3" in found
-    assert "d99" not in found
-    assert len(found) == len(sources)
+        note(found, f"{number:x}" * 32, source, number)
+    note(found, "0" * 32, "another:9", 5)
+    assert [(f.digest, f.source, f.calls) for f in found] == [
+        (f"{n:x}" * 32, s, n) for n, s in enumerate(sources)
+    ]
+    assert "3" * 32 in found
+    assert "9" * 32 not in found
     more = LearnedFrom()
-    more.add("first", "a.jsonl:1", 1)
+    note(more, "f" * 32, "a.jsonl:1", 1, "b" * 32, "e" * 32)
     more.extend(found)
     more.extend(found)
-    assert [f.source for f in more] == ["a.jsonl:1", *sources]
+    assert [f.source for f in more] == ["a.jsonl:1", "a.jsonl:1", *sources]
+    assert "b" * 32 in more
+    note(found, "a" * 32, "b:1", 1)
+    found.extend(more)
+    assert "b" * 32 in found
+    assert [f.digest for f in found][-2:] == ["f" * 32, "e" * 32]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from log_samples import jsonl, openai_call, read_one, write
 
 from btm.cli.main import cli
+from btm.logs import learned
 
 TIMEOUT = "Error: request timed out"
 
@@ -211,3 +212,62 @@ def test_ids_that_are_counted_up_make_no_two_conversations_one(tmp_path: Path) -
         messages[2]["content"] = f"Error: request timed out in {name}"
         write(tmp_path / f"{name}.json", {"messages": messages})
     assert fitted(tmp_path)["calls"] == 8
+
+
+@pytest.mark.parametrize("most", [learned.MOST, 4])
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_what_is_known_does_not_hang_on_what_is_held_in_memory(
+    most: int, workers: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(learned, "MOST", most)
+    sizes = (4, 10, 6, 8)
+    for place, size in enumerate(sizes):
+        some = [{"id": f"conv-{n}", "messages": talk(size, f"call_0aB4xYz9123{n}{{:02}}")} for n in range(6)]
+        write(tmp_path / f"{place}.jsonl", jsonl(some))
+    document = fitted(tmp_path, more=("--workers", workers))
+    counted = [document[name] for name in ("conversations", "grown", "already_fitted", "calls", "attempts")]
+    assert counted == [6, 6, 12, 60, 30]
+
+
+def analysed(command: str, *paths: Path) -> dict[str, Any]:
+    done = CliRunner().invoke(cli, [command, *map(str, paths), "--json"], catch_exceptions=False)
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
+
+
+def test_an_audit_counts_each_call_once_whichever_logs_tell_of_it(tmp_path: Path) -> None:
+    looped = talk(10, UNIQUE)
+    for message in looped:
+        for call in message.get("tool_calls") or ():
+            call["function"]["arguments"] = '{"order_id": "O-1"}'
+    older = write(tmp_path / "a.json", {"id": "conv-1", "messages": looped[:11]})
+    newer = write(tmp_path / "b.json", {"id": "conv-1", "messages": looped})
+    alone = analysed("audit", newer)
+    assert (alone["conversations"], alone["calls"], alone["labels"]["loop"]["count"]) == (1, 10, 1)
+    for several in ((newer, newer), (older, newer), (newer, older)):
+        both = analysed("audit", *several)
+        assert (both["conversations"], both["calls"], both["labels"]) == (1, 10, alone["labels"])
+    spans, runs = told_by_tracers(6)
+    paths = [
+        write(tmp_path / "c", spans),
+        write(tmp_path / "d", runs),
+        write(tmp_path / "e", {"id": "conv-2", "messages": talk(6, UNIQUE)}),
+    ]
+    assert (analysed("audit", *paths)["conversations"], analysed("audit", *paths)["calls"]) == (1, 6)
+
+
+def test_a_backtest_foretells_each_attempt_once_whichever_logs_tell_of_it(tmp_path: Path) -> None:
+    def some(size: int) -> bytes:
+        ids = (f"call_0aB4xYz912{n:02}{{:02}}" for n in range(12))
+        return jsonl({"id": f"conv-{n:03}-abcdef", "messages": talk(size, own)} for n, own in enumerate(ids))
+
+    older, newer = write(tmp_path / "a.jsonl", some(4)), write(tmp_path / "b.jsonl", some(8))
+    alone, twice, grown = (
+        analysed("backtest", *paths) for paths in ((newer,), (newer, newer), (older, newer))
+    )
+    assert twice == alone
+    tried = [
+        document["advice"]["followed"]["times"] + document["advice"]["otherwise"]["times"]
+        for document in (alone, grown)
+    ]
+    assert tried == [24, 24]
