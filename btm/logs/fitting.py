@@ -235,7 +235,7 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-class _Asked(list[str]):
+class _Wanted(list[str]):
     """Stands for what other parts hold, which a worker cannot know, and keeps what it is asked for."""
 
     def __contains__(self, digest: object) -> bool:
@@ -245,7 +245,7 @@ class _Asked(list[str]):
 
 def _do(part: _Part) -> tuple[Fit, list[str]]:
     assert _work is not None  # noqa: S101 - set by the initializer
-    asked = _Asked()
+    asked = _Wanted()
     return _work.do(part.read(), asked), [*asked]
 
 
