@@ -121,3 +121,9 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """Return the known name most like ``name``, or ``""`` when none is near."""
     close = get_close_matches(name, list(known), n=1, cutoff=0.6)
     return close[0] if close else ""
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
+    """Return how a message on an unknown name ends: ``; did you mean 'x'?``, or ``otherwise`` when none is near."""
+    close = nearest(name, known)
+    return f"; did you mean {close!r}?" if close else otherwise

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from btm.errors import nearest
+from btm.errors import did_you_mean
 from btm.model import ErrorKind, Incident, Outcome, ToolCall
 from btm.support.untrusted import text_of, tool_name
 
@@ -139,8 +139,7 @@ def event_type(event: type[MemoryEvent] | str) -> type[MemoryEvent]:
     if not isinstance(event, str):
         raise TypeError(f"an event is one of {', '.join(EVENTS)}, not {type(event).__name__}")
     if event not in EVENTS:
-        close = nearest(event, EVENTS)
-        hint = f"; did you mean {close!r}?" if close else ""
+        hint = did_you_mean(event, EVENTS)
         raise ValueError(f"{event!r} is not a valid event; use one of {', '.join(EVENTS)}{hint}")
     return EVENTS[event]
 

@@ -14,7 +14,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn, Self
 
-from btm.errors import nearest
+from btm.errors import did_you_mean
 
 NO_ARGUMENTS: Mapping[str, Any] = MappingProxyType({})
 
@@ -30,8 +30,7 @@ class ChoiceEnum(StrEnum):
     def _missing_(cls, value: object) -> NoReturn:
         known = [member.value for member in cls]
         what = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", cls.__name__).lower()
-        close = nearest(value.lower(), known) if isinstance(value, str) else ""
-        hint = f"; did you mean {close!r}?" if close else ""
+        hint = did_you_mean(value.lower(), known) if isinstance(value, str) else ""
         raise ValueError(f"{reprlib.repr(value)} is not a valid {what}; use one of {', '.join(known)}{hint}")
 
 

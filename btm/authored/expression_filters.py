@@ -7,7 +7,7 @@ from typing import Any
 
 from jinja2 import Undefined, pass_context
 
-from btm.errors import TemplateError, nearest
+from btm.errors import TemplateError, did_you_mean
 from btm.support.untrusted import bounded_json, text_of
 
 MAX_TEXT = 20_000
@@ -251,8 +251,7 @@ def allowed_tests(shipped: Mapping[str, Any]) -> dict[str, Callable[..., Any]]:
 
 def unknown(sort: str, name: str, known: Iterable[str]) -> str:
     """Say that a filter or test does not exist, with the nearest one that does."""
-    close = nearest(name, (n for n in known if " " not in n))
-    return f"there is no {sort} {name!r}" + (f"; did you mean {close!r}?" if close else "")
+    return f"there is no {sort} {name!r}{did_you_mean(name, (n for n in known if ' ' not in n))}"
 
 
 def short(problem: Exception) -> str:

@@ -11,7 +11,7 @@ from rich.markup import escape
 from btm.classify.taught import pattern_of
 from btm.cli.database import open_existing
 from btm.cli.output import console, emit_json, fail, paragraph, shown, table
-from btm.errors import nearest
+from btm.errors import did_you_mean
 from btm.model import ErrorKind
 from btm.store import TaughtRule
 from btm.support import untrusted
@@ -23,9 +23,7 @@ KINDS = (NO_ERROR, *map(str, ErrorKind))
 def teach(where: str, text: str, tool: str, kind: str, as_json: bool) -> None:
     """Keep that texts like ``text`` from ``tool`` ("": from any) are failures of ``kind``, or none (``ok``)."""
     if kind not in KINDS:
-        near = nearest(kind, KINDS)
-        hint = f" Did you mean {near!r}?" if near else ""
-        fail(f"--kind: {kind!r} is no kind; there are {', '.join(KINDS)}.{hint}")
+        fail(f"--kind: {kind!r} is no kind; there are {', '.join(KINDS)}{did_you_mean(kind, KINDS, '.')}")
     try:
         pattern = pattern_of(text)
     except ValueError as problem:
@@ -81,8 +79,7 @@ def forget(where: str, name: str) -> None:
     finally:
         store.close()
     if not found:
-        near = nearest(name, names)
-        hint = f"; did you mean {near!r}?" if near else "; btm classify --taught lists what was taught"
+        hint = did_you_mean(name, names, "; btm classify --taught lists what was taught")
         fail(f"--forget: nothing was taught under {name!r}{hint}")
     paragraph(console(), f"{name} is undone")
 

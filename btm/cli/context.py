@@ -11,7 +11,7 @@ import orjson
 from btm.cli.database import open_existing
 from btm.cli.options import POLICIES, kind_option, map_option
 from btm.cli.output import emit_json, fail, remark
-from btm.errors import nearest
+from btm.errors import did_you_mean
 from btm.fallback import FallbackMap, Step
 from btm.memory import ToolMemory
 from btm.model import ToolCall
@@ -84,8 +84,7 @@ def known_tool(map_name: str | None, tool: str) -> FallbackMap:
         return FallbackMap.empty()
     fallback_map = FallbackMap.load(map_name)
     if tool not in fallback_map.tools:
-        near = nearest(tool, fallback_map.tools)
-        hint = f"; did you mean {near!r}?" if near else ", so it has nothing to say about it"
+        hint = did_you_mean(tool, fallback_map.tools, ", so it has nothing to say about it")
         remark(f"the map has no tool {tool!r}{hint}")
     return fallback_map
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from btm.errors import EvaluationError, nearest
+from btm.errors import EvaluationError
+from btm.lab.names import comma_separated, no_such
 
 if TYPE_CHECKING:
     from btm.lab.request import Request
@@ -89,10 +90,10 @@ def request_of(
         agent=agent,
         noise=around,
         preset=preset or "",
-        shown=tuple(filter(None, (name.strip() for name in (show or "").split(",")))),
+        shown=comma_separated(show or ""),
         seeds=numbers if len(numbers) > 1 else (),
         scenarios=read_scenarios(scenarios) or default_scenarios(profile),
-        arms=tuple(filter(None, (arm.strip() for arm in arms.split(",")))),
+        arms=comma_separated(arms),
         faults=faults,
         profile=profile,
         worlds=worlds,
@@ -126,7 +127,7 @@ def read_scenarios(values: tuple[str, ...]) -> tuple[Scenario, ...]:
     """
     from btm.lab.scenarios import TROUBLED, Scenario  # noqa: PLC0415
 
-    names = [name.strip() for value in values for name in value.split(",") if name.strip()]
+    names = [name for value in values for name in comma_separated(value)]
     known = [*(scenario.value for scenario in Scenario), "all"]
     found: list[Scenario] = []
     for name in names:
@@ -135,9 +136,7 @@ def read_scenarios(values: tuple[str, ...]) -> tuple[Scenario, ...]:
         elif name in known:
             found.append(Scenario(name))
         else:
-            close = nearest(name, known)
-            hint = f"; did you mean {close!r}?" if close else ""
-            raise EvaluationError(f"there is no scenario {name!r}: expected some of {', '.join(known)}{hint}")
+            raise no_such("scenario", name, known)
     return tuple(dict.fromkeys(found))
 
 
@@ -147,7 +146,7 @@ def read_tasks(value: str | None) -> int | tuple[str, ...] | None:
         return None
     if value.strip().isdecimal():
         return int(value)
-    ids = tuple(filter(None, (part.strip() for part in value.split(","))))
+    ids = comma_separated(value)
     if not ids:
         raise EvaluationError("--tasks names no task: expected a number, or ids separated by commas")
     return ids

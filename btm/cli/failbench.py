@@ -11,7 +11,8 @@ import orjson
 from btm.cli.bars import interval_bar
 from btm.cli.options import JSON, agent_options
 from btm.cli.output import console, emit_json, fail, paragraph, progress, table, write_file
-from btm.errors import BTMError, EvaluationError
+from btm.errors import BTMError
+from btm.lab.names import comma_separated, known_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,7 +75,7 @@ def failbench(as_json: bool, listed: bool, checked: bool, exported: str | None, 
 def _arms(text: str) -> tuple[str, ...]:
     from btm.lab.arms import check_arms  # noqa: PLC0415
 
-    return check_arms(filter(None, (name.strip() for name in text.split(","))))
+    return check_arms(comma_separated(text))
 
 
 def _agent(*asked: Any) -> Any:
@@ -88,10 +89,8 @@ def _which(dimensions: Sequence[str], sample: int | None) -> tuple[FailureCase, 
     from btm.lab.failbench import Dimension, cases  # noqa: PLC0415
 
     known = [dimension.value for dimension in Dimension]
-    for name in dimensions:
-        if name not in known:
-            raise EvaluationError(f"there is no dimension {name!r}: expected some of {', '.join(known)}")
-    found = [case for case in cases() if not dimensions or case.dimension.value in dimensions]
+    wanted = known_names("dimension", dimensions or known, known)
+    found = [case for case in cases() if case.dimension.value in wanted]
     if sample is None:
         return tuple(found)
     taken: list[FailureCase] = []

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from btm.cli.output import check_writable, console, counted, emit_json, paragraph, progress, table, write_file
 from btm.errors import EvaluationError
+from btm.lab.names import comma_separated
 
 if TYPE_CHECKING:
     from btm.lab.grid import Cell
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 def read_contrasts(value: str) -> tuple[float, ...]:
     """Read ``--contrast``: numbers in [0, 1], separated by commas. Raises EvaluationError for anything else."""
-    found = tuple(_number(part, "--contrast") for part in value.split(",") if part.strip())
+    found = tuple(_number(part, "--contrast") for part in comma_separated(value))
     if not found or not all(0.0 <= number <= 1.0 for number in found):
         raise EvaluationError(f"--contrast is one or more numbers from 0 to 1, not {value!r}")
     return found
@@ -25,7 +26,7 @@ def read_contrasts(value: str) -> tuple[float, ...]:
 def read_allowances(value: str) -> tuple[tuple[float, float], ...]:
     """Read ``--allowance``: ranges such as ``1.5-2.5``, separated by commas. Raises EvaluationError for anything else."""
     found: list[tuple[float, float]] = []
-    for part in filter(None, (part.strip() for part in value.split(","))):
+    for part in comma_separated(value):
         low, _, high = part.partition("-")
         bounds = _number(low, "--allowance"), _number(high or low, "--allowance")
         if not 0.0 <= bounds[0] <= bounds[1]:
@@ -38,7 +39,7 @@ def read_allowances(value: str) -> tuple[tuple[float, float], ...]:
 
 def read_passes(value: str) -> tuple[int, ...]:
     """Read ``--passes``: whole numbers from 1, separated by commas. Raises EvaluationError for anything else."""
-    parts = [part.strip() for part in value.split(",") if part.strip()]
+    parts = comma_separated(value)
     if not parts or not all(part.isdecimal() and int(part) >= 1 for part in parts):
         raise EvaluationError(f"--passes is one or more whole numbers from 1, not {value!r}")
     return tuple(int(part) for part in parts)

@@ -17,7 +17,7 @@ import click
 
 from btm import __version__
 from btm.cli.output import FAULT, FOUND, INTERRUPTED, UNREAD, USAGE, fail
-from btm.errors import BTMError, UnknownFormatError, nearest
+from btm.errors import BTMError, UnknownFormatError, did_you_mean
 
 # name -> (module, attribute, one line for the list of commands)
 COMMANDS: dict[str, tuple[str, str, str]] = {
@@ -128,9 +128,7 @@ class _Lazy(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            near = nearest(args[0], COMMANDS)
-            hint = f" Did you mean {near!r}?" if near else ""
-            ctx.fail(f"there is no command {args[0]!r}.{hint}")
+            ctx.fail(f"there is no command {args[0]!r}{did_you_mean(args[0], COMMANDS, '.')}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

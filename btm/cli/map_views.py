@@ -20,7 +20,7 @@ from btm.cli.output import (
     table,
     write_file,
 )
-from btm.errors import BTMError, nearest
+from btm.errors import BTMError, did_you_mean
 from btm.model import ErrorKind
 
 if TYPE_CHECKING:
@@ -113,8 +113,7 @@ def why_command(tool: str, file: str, error: str | None, as_json: bool) -> None:
     except BTMError as problem:
         fail(str(problem))
     if tool not in fallback_map.tools:
-        close = nearest(tool, fallback_map.tools)
-        fail(f"the map has no tool {tool!r}" + (f"; did you mean {close!r}?" if close else ""))
+        fail(f"the map has no tool {tool!r}{did_you_mean(tool, fallback_map.tools)}")
     ways = ways_round(fallback_map, tool, ErrorKind(error) if error else None)
     if as_json:
         emit_json([_way_document(way) for way in ways])

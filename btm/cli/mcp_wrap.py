@@ -13,7 +13,7 @@ from btm.cli.foreign_json import ForeignJson
 from btm.cli.options import map_option
 from btm.cli.output import fail
 from btm.cli.standing import check_map, standing
-from btm.errors import nearest
+from btm.errors import did_you_mean
 from btm.model import Mode
 
 # What clients call the table of servers: most of them, VS Code, Zed.
@@ -54,8 +54,7 @@ def wrap(
         fail(f"{config} names no MCP servers: it has none of {', '.join(_TABLES)}")
     for name in names:
         if name not in found:
-            near = nearest(name, found)
-            fail(f"{config} has no server {name!r}" + (f"; did you mean {near!r}?" if near else ""))
+            fail(f"{config} has no server {name!r}{did_you_mean(name, found)}")
     check_map(map_name)
     options = [*(("--mode", mode) if mode else ()), *standing(map_name, database)]
     for name, server in found.items():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from btm.cli.output import fail
-from btm.errors import nearest
+from btm.errors import did_you_mean
 from btm.model import Action, ErrorKind
 
 if TYPE_CHECKING:
@@ -58,9 +58,8 @@ class _Name(_ParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if value not in self._names:
-            near = nearest(str(value), self._names)
-            hint = f" Did you mean {near!r}?" if near else ""
-            self.fail(f"{value!r} is no {self.name}; there are {', '.join(self._names)}.{hint}", param, ctx)
+            hint = did_you_mean(str(value), self._names, ".")
+            self.fail(f"{value!r} is no {self.name}; there are {', '.join(self._names)}{hint}", param, ctx)
         return str(value)
 
 

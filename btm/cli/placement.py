@@ -9,6 +9,7 @@ import click
 
 from btm.cli.output import console, emit_json, fail, progress_console, table
 from btm.errors import BTMError, EvaluationError
+from btm.lab.names import comma_separated
 
 if TYPE_CHECKING:
     from btm.lab.chat.episode import ChatEpisode
@@ -135,7 +136,7 @@ def _request(options: dict[str, Any]) -> PlacementRequest:
 
     arms = tuple(ARMS)
     if options["arms"] is not None:
-        arms = check_arms(tuple(filter(None, (arm.strip() for arm in options["arms"].split(",")))))
+        arms = check_arms(comma_separated(options["arms"]))
     families = FAMILIES if options["families"] is None else read_families(options["families"])
     tasks = read_task_counts(options["tasks"])
     return PlacementRequest(arms, tasks, options["seed"], options["shown"], families)

@@ -13,7 +13,7 @@ from btm.cli.database import StoredEvidence, belief_rows, trends_of
 from btm.cli.health import show_health
 from btm.cli.options import JSON, Number, action_option, database_option, kind_option
 from btm.cli.output import console, emit_json, fail, shown, write_file
-from btm.errors import nearest
+from btm.errors import did_you_mean
 from btm.learning.changepoint import Direction, Trend
 from btm.learning.posterior import BetaPosterior
 from btm.model import ErrorKind, EvidenceKey
@@ -104,9 +104,7 @@ def _one_by_one(asked: list[EvidenceKey], everything: Sequence[Counted]) -> list
 def _check_tool(tool: str, everything: Sequence[Counted], database: str) -> None:
     known = {key.tool for key, _ in everything}
     if tool not in known:
-        near = nearest(tool, known)
-        hint = f"; did you mean {near!r}?" if near else ""
-        fail(f"nothing is known about a tool {tool!r} in {shown(database)}{hint}")
+        fail(f"nothing is known about a tool {tool!r} in {shown(database)}{did_you_mean(tool, known)}")
 
 
 def _print(rows: Sequence[Row], found: Mapping[EvidenceKey, Trend], left: int) -> None:

@@ -13,7 +13,7 @@ from rich.markup import escape
 from btm.cli.logs import print_skipped, read_logs, skipped_rows
 from btm.cli.options import FORMAT, JSON, STRICT, map_option
 from btm.cli.output import console, counted, emit_json, fail, percent, progress, table
-from btm.errors import EvaluationError, nearest
+from btm.errors import EvaluationError, did_you_mean
 from btm.fallback import FallbackMap
 from btm.logs.conversation import Skipped
 from btm.logs.listening import Listener
@@ -115,8 +115,7 @@ def show_command(name: str, cards: str, as_json: bool) -> None:
     """Print the card of an ID."""
     found = {card.id: card for card in load_cards(cards)}
     if name not in found:
-        near = nearest(name, found)
-        fail(f"there is no card {name!r} in {cards}{f'; did you mean {near!r}?' if near else ''}")
+        fail(f"there is no card {name!r} in {cards}{did_you_mean(name, found)}")
     if as_json:
         emit_json(_row(found[name]))
     else:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from btm.errors import BTMError, MissingExtraError, nearest
+from btm.errors import BTMError, MissingExtraError, did_you_mean
 from btm.judge.question import Question
 from btm.judge.rules import rule_reply
 from btm.judge.verdict import ErrorCategory, JudgeReply, parsed_reply
@@ -54,10 +54,8 @@ def judge_of(name: str, base_url: str | None = None) -> Judge:
     provider, _, model = name.partition(":")
     if provider == "fake":
         if model not in _FAKES:
-            near = nearest(model, _FAKES)
-            raise JudgeError(
-                f"there is no fake {model!r}: use one of {', '.join(_FAKES)}{f'; did you mean {near!r}?' if near else ''}"
-            )
+            hint = did_you_mean(model, _FAKES)
+            raise JudgeError(f"there is no fake {model!r}: use one of {', '.join(_FAKES)}{hint}")
         return Judge(name, lambda _: _FAKES[model])
     if not model:
         raise JudgeError(

@@ -6,15 +6,15 @@ one episode to the next. The arms with btm are in ``memory_arms``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
-from btm.errors import EvaluationError, nearest
 from btm.lab.agent import Call, ToolResponse
 from btm.lab.desk import Desk
 from btm.lab.fixed_orders import FixedOrder
 from btm.lab.forgetful import Forgetful
+from btm.lab.names import known_names
 from btm.lab.oracle import Oracle
 from btm.lab.outside_arms import Chain, PlainBreaker, Tenacity
 from btm.lab.prompted_arms import PROMPTED
@@ -164,14 +164,6 @@ def plain_arm(name: str) -> Arm:
     return _PLAIN[name](name)
 
 
-def check_arms(names: Iterable[str], arms: Collection[str] = ARMS) -> tuple[str, ...]:
-    """Return the names, each once. Raises EvaluationError that gives the nearest name for one that is not in ``arms``."""
-    found = tuple(dict.fromkeys(names))
-    for name in found:
-        if name not in arms:
-            close = nearest(name, arms)
-            hint = f"; did you mean {close!r}?" if close else ""
-            raise EvaluationError(f"there is no arm {name!r}: expected some of {', '.join(arms)}{hint}")
-    if not found:
-        raise EvaluationError(f"no arm is named: expected some of {', '.join(arms)}")
-    return found
+def check_arms(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names, each once. Raises EvaluationError that gives the nearest arm for one that is none."""
+    return known_names("arm", names, ARMS)

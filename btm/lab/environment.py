@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from btm.errors import EvaluationError, nearest
+from btm.errors import EvaluationError, did_you_mean
 from btm.lab.faults.clock import START
 from btm.lab.jsonvalue import Path
 from btm.model import Effect
@@ -240,8 +240,7 @@ def _environment(domain: str) -> Environment:
         from btm.lab.loading import own_environment  # noqa: PLC0415
 
         return own_environment(domain)
-    close = nearest(domain, DOMAINS)
-    hint = f"; did you mean {close!r}?" if close else ""
     raise EvaluationError(
-        f"there is no domain {domain!r}: expected one of {', '.join(DOMAINS)}, or your own as module:attribute{hint}"
+        f"there is no domain {domain!r}: expected one of {', '.join(DOMAINS)}, or your own as module:attribute"
+        f"{did_you_mean(domain, DOMAINS)}"
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from btm.errors import nearest
+from btm.errors import did_you_mean
 from btm.fallback import FallbackMap
 from btm.lab.agent import solved
 from btm.lab.decisive import dry_run
@@ -152,8 +152,7 @@ def _reaches_without(environment: Environment, task: Task, left_out: int) -> boo
 def _unknown_tools(environment: Environment, fallback_map: FallbackMap) -> Iterator[Flaw]:
     for name in fallback_map.tools:
         if name not in environment.tools:
-            close = nearest(name, environment.tools)
-            hint = f"; did you mean {close!r}?" if close else ""
+            hint = did_you_mean(name, environment.tools)
             yield Flaw("map", name, f"the map names it, and the environment has no such tool{hint}")
 
 

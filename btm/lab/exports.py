@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from xml.etree import ElementTree as ET
 
-from btm.errors import EvaluationError, nearest
+from btm.errors import EvaluationError
 from btm.lab.metrics import Episode
+from btm.lab.names import no_such
 from btm.lab.report import command_line
 from btm.lab.request import Evaluation
 from btm.lab.scenarios import Scenario
@@ -50,9 +51,7 @@ class Limit:
         """Read ``solved=0.95``. Raises EvaluationError."""
         name, equals, number = text.partition("=")
         if name not in METRICS:
-            close = nearest(name, METRICS)
-            hint = f"; did you mean {close!r}?" if close else ""
-            raise EvaluationError(f"there is no metric {name!r}: expected one of {', '.join(METRICS)}{hint}")
+            raise no_such("metric", name, METRICS)
         try:
             least = float(number)
         except ValueError:

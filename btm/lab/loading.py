@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from btm.errors import EvaluationError, nearest
+from btm.errors import EvaluationError, did_you_mean
 from btm.fallback import FallbackMap
 from btm.lab.declared import ClassEnvironment, is_declared
 from btm.lab.environment import Clock, Environment, Session, Task, ToolSpec, simulated_clock
@@ -41,9 +41,9 @@ def load_named(name: str, what: str) -> Any:
     except Exception as error:
         raise EvaluationError(f"{_last_line(error)}: {type(error).__name__}: {error}") from error
     if not hasattr(module, attribute):
-        close = nearest(attribute, vars(module))
-        hint = f"; did you mean {close!r}?" if close else ""
-        raise EvaluationError(f"{module.__file__} has no {attribute!r}{hint}")
+        raise EvaluationError(
+            f"{module.__file__} has no {attribute!r}{did_you_mean(attribute, vars(module))}"
+        )
     return getattr(module, attribute)
 
 

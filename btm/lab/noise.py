@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from btm.errors import EvaluationError, nearest
+from btm.errors import EvaluationError
 from btm.lab.faults.kinds import FAULT_KINDS, RAISED
+from btm.lab.names import comma_separated, known_names, no_such
 from btm.model import ErrorKind
 
 NOISE: Mapping[str, str] = MappingProxyType(
@@ -88,16 +89,11 @@ class NoiseSettings:
 
 def read_noise(names: str | None, growth: str | None) -> NoiseSettings | None:
     """Read ``user:typos,tool:induce`` and ``0:0.4``. Raises EvaluationError that names the nearest."""
-    found = tuple(dict.fromkeys(filter(None, (part.strip() for part in (names or "").split(",")))))
-    for name in found:
-        if name not in NOISE:
-            close = nearest(name, NOISE)
-            hint = f"; did you mean {close!r}?" if close else ""
-            raise EvaluationError(f"there is no noise {name!r}: expected some of {', '.join(NOISE)}{hint}")
-    if not found:
-        if growth is not None or names is not None:
-            raise EvaluationError("--noise-growth goes with --noise, which names some of " + ", ".join(NOISE))
+    if names is None and growth is None:
         return None
+    if names is None:
+        raise EvaluationError("--noise-growth goes with --noise, which names some of " + ", ".join(NOISE))
+    found = known_names("noise", comma_separated(names), NOISE)
     return NoiseSettings(found, _growth(growth) if growth is not None else None)
 
 
@@ -153,7 +149,5 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
 def preset(name: str) -> Preset:
     """Return the preset of a name. Raises EvaluationError."""
     if name not in PRESETS:
-        close = nearest(name, PRESETS)
-        hint = f"; did you mean {close!r}?" if close else ""
-        raise EvaluationError(f"there is no preset {name!r}: expected one of {', '.join(PRESETS)}{hint}")
+        raise no_such("preset", name, PRESETS)
     return PRESETS[name]

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from btm.errors import EvaluationError, nearest
+from btm.errors import EvaluationError, did_you_mean
 from btm.fallback import FallbackMap
 from btm.lab.arms import BTM_ARMS, ORDERS, Arm, check_arms, plain_arm
 from btm.lab.environment import Environment, Task, load_environment
@@ -15,6 +15,7 @@ from btm.lab.faults.clock import START
 from btm.lab.kept import Kept
 from btm.lab.loading import map_of
 from btm.lab.metrics import Episode
+from btm.lab.names import no_such
 from btm.lab.noisy import Noise
 from btm.lab.own_agent import agent_of
 from btm.lab.request import HETEROGENEOUS, OUTAGE, PROFILES, UNIFORM, Evaluation, Progress, Request
@@ -40,11 +41,7 @@ def evaluate(
     wanted = (*request.arms, *(ORDERS if request.best_fixed else ()))
     arms = check_arms(wanted)
     if request.profile not in PROFILES:
-        close = nearest(request.profile, PROFILES)
-        hint = f"; did you mean {close!r}?" if close else ""
-        raise EvaluationError(
-            f"there is no profile {request.profile!r}: expected {' or '.join(PROFILES)}{hint}"
-        )
+        raise no_such("profile", request.profile, PROFILES)
     environment = load_environment(request.domain, request.fallback_map)
     tasks = _playable(request, environment)
     if request.noise is not None and request.profile != UNIFORM:
@@ -160,9 +157,9 @@ def choose_tasks(environment: Environment, wanted: int | Sequence[str] | None) -
         if task_id in environment.left_out:
             raise EvaluationError(f"task {task_id!r} cannot be used: {environment.left_out[task_id]}")
         if task_id not in known:
-            close = nearest(task_id, known)
-            hint = f"; did you mean {close!r}?" if close else ""
-            raise EvaluationError(f"{environment.domain} has no task {task_id!r}{hint}")
+            raise EvaluationError(
+                f"{environment.domain} has no task {task_id!r}{did_you_mean(task_id, known)}"
+            )
     return tuple(task for task in environment.tasks if task.task_id in wanted)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from btm.errors import nearest
+from btm.errors import did_you_mean
 from btm.lab.faults.around import around_tool
 from btm.lab.faults.draw import Draw
 from btm.lab.faults.injector import Injector
@@ -120,8 +120,7 @@ class ScriptedFaults:
                     continue
                 why = f"it was called {self.calls.count(tool)} times"
                 if tool not in self._wrapped:
-                    close = nearest(tool, self._wrapped)
-                    why = "no tool of that name was given to around() or patch()"
-                    why += f"; did you mean {close!r}?" if close else ""
+                    hint = did_you_mean(tool, self._wrapped)
+                    why = f"no tool of that name was given to around() or patch(){hint}"
                 found.append(f"{planned.kind} of {tool} ({why})")
         return found

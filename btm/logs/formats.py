@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Protocol
 
-from btm.errors import TraceError, UnknownFormatError, nearest
+from btm.errors import TraceError, UnknownFormatError, did_you_mean
 from btm.logs.conversation import Item
 from btm.logs.readers import events, trajectories
 from btm.logs.readers.platforms import PLATFORMS
@@ -65,8 +65,7 @@ def named_reader(name: str) -> Reader:
     """Return the reader called ``name``. Raises TraceError when there is none."""
     if name in READERS:
         return READERS[name]
-    close = nearest(name, READERS)
-    hint = f"; did you mean {close!r}?" if close else "."
+    hint = did_you_mean(name, READERS, ".")
     raise TraceError(f"no log format is called {name!r}{hint} There are: {', '.join(READERS)}")
 
 

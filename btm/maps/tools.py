@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from btm.errors import nearest
+from btm.errors import did_you_mean
 from btm.maps.schemas import fields_of, resolve
 from btm.maps.signatures import schema_of_function
 from btm.maps.toolinfo import READ_METHODS, WRITE_METHODS, ToolInfo, ToolsError, hints_of, method_of
@@ -62,10 +62,7 @@ def _attribute(source: str) -> Any:
         ) from problem
     for name in path.split("."):
         if not hasattr(found, name):
-            close = nearest(name, dir(found))
-            raise ToolsError(
-                f"{module_name} has no {name!r}" + (f"; did you mean {close!r}?" if close else "")
-            )
+            raise ToolsError(f"{module_name} has no {name!r}{did_you_mean(name, dir(found))}")
         found = getattr(found, name)
     return found
 

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, ClassVar, Protocol
 
-from btm.errors import EvaluationError, nearest
+from btm.errors import EvaluationError, did_you_mean
 from btm.lab.environment import ToolSpec
 from btm.lab.toolspec import PYTHON_TYPES
 from btm.support.untrusted import canonical
@@ -74,8 +74,7 @@ def environment(
 def _shown_tools(known: Mapping[str, ToolSpec], wanted: Collection[str] | None) -> list[str]:
     for name in wanted or ():
         if name not in known:
-            near = nearest(name, known)
-            raise EvaluationError(f"there is no tool {name!r}{f'; did you mean {near!r}?' if near else ''}")
+            raise EvaluationError(f"there is no tool {name!r}{did_you_mean(name, known)}")
     return [name for name in known if wanted is None or name in wanted]
 
 

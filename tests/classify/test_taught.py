@@ -89,7 +89,7 @@ def test_teaching_the_same_texts_again_replaces_what_was_taught(db: str) -> None
     ("arguments", "said"),
     [
         (["--teach", ODD], "--kind"),
-        (["--teach", ODD, "--kind", "time_out"], "Did you mean 'timeout'?"),
+        (["--teach", ODD, "--kind", "time_out"], "did you mean 'timeout'?"),
         (["--kind", "timeout", "--taught"], "go together"),
         (["--forget", "nosuch"], "nothing was taught"),
         (["--taught", "--teach", ODD], "one of"),

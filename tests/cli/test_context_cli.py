@@ -69,7 +69,7 @@ def test_a_tool_that_the_map_does_not_know_is_remarked_on(command: str, tmp_path
     ("options", "message"),
     [
         (("--error", "timeout", "--call", "@no-such-file"), "from no-such-file: No such file or directory"),
-        (("--error", "time_out"), "Did you mean 'timeout'?"),
+        (("--error", "time_out"), "did you mean 'timeout'?"),
         (("--error", "timeout", "--call", "{"), "not JSON"),
         (("--error", "timeout", "--call", "[1]"), "not a JSON object"),
         (("--error", "timeout", "--budget", "3"), "--budget"),

@@ -90,7 +90,7 @@ def test_what_a_policy_forbids_is_shown_with_its_reason(database: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--tool", "get_order", "--error", "time_out"), "Did you mean 'timeout'?"),
+        (("--tool", "get_order", "--error", "time_out"), "did you mean 'timeout'?"),
         (("--tool", "get_order"), "--error"),
         (("--error", "timeout"), "--tool"),
     ],

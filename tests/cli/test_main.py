@@ -35,7 +35,7 @@ def test_every_command_is_listed_and_has_help() -> None:
 def test_an_unknown_command_names_the_nearest_one() -> None:
     result = CliRunner().invoke(cli, ["shwo"])
     assert result.exit_code == 2
-    assert "Did you mean 'show'?" in result.output
+    assert "did you mean 'show'?" in result.output
 
 
 def test_the_version_is_the_distributions() -> None:

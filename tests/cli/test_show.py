@@ -110,8 +110,8 @@ def test_an_empty_answer_says_so(database: Path, tmp_path: Path) -> None:
     ("options", "message"),
     [
         (("--tool", "get_ordr"), "did you mean 'get_order'?"),
-        (("--error", "timeuot"), "Did you mean 'timeout'?"),
-        (("--action", "rety"), "Did you mean 'retry'?"),
+        (("--error", "timeuot"), "did you mean 'timeout'?"),
+        (("--action", "rety"), "did you mean 'retry'?"),
         (("--limit", "0"), "--limit"),
     ],
 )

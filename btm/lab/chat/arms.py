@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from btm.adapters.wording import Placement
-from btm.lab import arms
+from btm.lab.names import known_names
 from btm.planning.context import Detail
 
 NONE, NEUTRAL, NEUTRAL_CALL, FULL = "none", "neutral", "neutral_call", "user_reminder_full"
@@ -47,5 +47,5 @@ def detail_of(arm: str) -> Detail:
 
 def check_arms(names: tuple[str, ...]) -> tuple[str, ...]:
     """Return the arms without doubles, in the order of ``ARMS``; raises EvaluationError for an unknown name."""
-    known = arms.check_arms(names, ARMS)
+    known = known_names("arm", names, ARMS)
     return tuple(arm for arm in ARMS if arm in known)

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from btm.errors import EvaluationError, nearest
+from btm.errors import EvaluationError
 from btm.lab.chat.arms import ARMS
 from btm.lab.chat.tasks import FAMILIES
 from btm.lab.chat.trouble import SCENARIOS
+from btm.lab.names import comma_separated, known_names
 from btm.lab.scenarios import Scenario
 
 DEFAULT_TASKS = 12
@@ -83,12 +84,7 @@ class PlacementRequest:
 
 def read_families(text: str) -> tuple[str, ...]:
     """Read names of families, separated by commas; raises EvaluationError for an unknown one, and when there is none."""
-    names = [word.strip() for word in text.split(",") if word.strip()]
-    for name in names:
-        if name not in FAMILIES:
-            raise EvaluationError(f"there is no family {name!r}: expected some of {', '.join(FAMILIES)}")
-    if not names:
-        raise EvaluationError(f"no family is named: expected some of {', '.join(FAMILIES)}")
+    names = known_names("family", comma_separated(text), FAMILIES)
     return tuple(name for name in FAMILIES if name in names)
 
 
@@ -98,23 +94,15 @@ def read_task_counts(text: str) -> dict[Scenario, int]:
     Raises EvaluationError that says what was expected, and when no scenario gets a task.
     """
     counts = dict.fromkeys(SCENARIOS, DEFAULT_TASKS)
-    for part in filter(None, (word.strip() for word in text.split(","))):
+    for part in comma_separated(text):
         name, equals, number = part.rpartition("=")
         if not number.strip().isdecimal():
             raise EvaluationError(f"{part!r} is no number of tasks: expected N or SCENARIO=N")
         if not equals:
             counts = dict.fromkeys(SCENARIOS, int(number))
             continue
-        counts[_scenario(name.strip())] = int(number)
+        (named,) = known_names("scenario", (name.strip(),), SCENARIOS)
+        counts[Scenario(named)] = int(number)
     if not any(counts.values()):
         raise EvaluationError("no scenario has a task")
     return counts
-
-
-def _scenario(name: str) -> Scenario:
-    known = [scenario.value for scenario in SCENARIOS]
-    if name not in known:
-        close = nearest(name, known)
-        hint = f"; did you mean {close!r}?" if close else ""
-        raise EvaluationError(f"there is no scenario {name!r}: expected one of {', '.join(known)}{hint}")
-    return Scenario(name)

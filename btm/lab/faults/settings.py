@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 
-from btm.errors import EvaluationError, nearest
+from btm.errors import EvaluationError
 from btm.lab.faults.kinds import FAULT_KINDS
+from btm.lab.names import comma_separated, known_names
 from btm.model import ErrorKind
 
 EQUAL_WEIGHTS: Mapping[ErrorKind, float] = MappingProxyType(dict.fromkeys(FAULT_KINDS, 1.0))
@@ -95,15 +96,4 @@ def fault_kinds(names: str) -> tuple[ErrorKind, ...]:
 
     Raises EvaluationError that names the nearest kind.
     """
-    found: list[ErrorKind] = []
-    for name in filter(None, (part.strip() for part in names.split(","))):
-        if name not in FAULT_KINDS:
-            close = nearest(name, [kind.value for kind in FAULT_KINDS])
-            hint = f"; did you mean {close!r}?" if close else ""
-            raise EvaluationError(
-                f"there is no fault {name!r}: expected some of {', '.join(FAULT_KINDS)}{hint}"
-            )
-        found.append(ErrorKind(name))
-    if not found:
-        raise EvaluationError(f"no fault is named: expected some of {', '.join(FAULT_KINDS)}")
-    return tuple(dict.fromkeys(found))
+    return tuple(map(ErrorKind, known_names("fault", comma_separated(names), FAULT_KINDS)))

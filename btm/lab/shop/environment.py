@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 from types import MappingProxyType
 
 from btm.lab.environment import Clock, Task, ToolSpec, simulated_clock
 from btm.lab.shop.tasks import build_tasks
 from btm.lab.shop.tools import TOOLS, ShopSession
-
-
-@cache
-def _tasks() -> tuple[Task, ...]:
-    return build_tasks()
 
 
 class ShopEnvironment:
@@ -31,7 +25,7 @@ class ShopEnvironment:
     @property
     def tasks(self) -> Sequence[Task]:
         """Every task, in a fixed order."""
-        return _tasks()
+        return build_tasks()
 
     def open(self, task: Task, clock: Clock = simulated_clock) -> ShopSession:  # noqa: ARG002 - all tasks start alike
         """Return a session on a fresh database; ``clock`` dates its results."""

@@ -77,7 +77,7 @@ class Recipes:
         change = Gold("change_shipping_address", arguments, ready)
         return Recipe((self._find, self._listing, change), said=(street, city, zip_code))
 
-    def refund(self, order_id: str, *products: str, reason: str) -> Recipe:
+    def refund(self, order_id: str, reason: str, *products: str) -> Recipe:
         """The price of one piece of each of these products is paid back; the amounts stand in the order."""
         look = Gold("get_order", {"order_id": order_id})
         ready = (FOUND, (1, ("user_id",)), (1, ("status",)))
