@@ -28,9 +28,7 @@ _BESIDE_TOOLS = 44  # columns for a label and the numbers
 @map_option("what writes, what escalates and what was untried")
 @FORMAT
 @STRICT
-@click.option(
-    "--worst", type=click.IntRange(0), default=_WORST, show_default=True, help="Conversations to show."
-)
+@click.option("--worst", type=click.IntRange(0), default=_WORST, help="Conversations to show.")
 @click.option("--html", "page", metavar="FILE", help="Write a page of it: one file that needs no other.")
 @click.option("--check", is_flag=True, help="Exit with 1 when something was found.")
 @JSON

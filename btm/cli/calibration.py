@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from btm.cli.options import FORMAT, JSON, LOGS, POLICIES, map_option
+from btm.cli.options import FORMAT, JSON, LOGS, POLICIES, all_of, map_option
 from btm.cli.output import FOUND, check_writable, emit_json, fail
 
 if TYPE_CHECKING:
@@ -22,26 +22,20 @@ if TYPE_CHECKING:
     from btm.planning.policy import Policies
 
 
-def _log_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add what both commands are asked for."""
-    options = (
-        LOGS,
-        map_option("what is a switch, repair or verify"),
-        FORMAT,
-        click.option(
-            "--parts",
-            type=click.IntRange(2),
-            default=2,
-            show_default=True,
-            help="Cut the logs into so many parts; each is foretold from all before it.",
-        ),
-        click.option("--seed", type=int, default=0, show_default=True, help="Of the bootstrap."),
-        click.option("--out", metavar="FILE.svg", help="Draw the reliability diagram."),
-        JSON,
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
+_log_options = all_of(
+    LOGS,
+    map_option("what is a switch, repair or verify"),
+    FORMAT,
+    click.option(
+        "--parts",
+        type=click.IntRange(2),
+        default=2,
+        help="Cut the logs into so many parts; each is foretold from all before it.",
+    ),
+    click.option("--seed", type=int, default=0, help="Of the bootstrap."),
+    click.option("--out", metavar="FILE.svg", help="Draw the reliability diagram."),
+    JSON,
+)
 
 
 @click.command()

@@ -42,13 +42,7 @@ def calibration_document(found: Calibration, seed: int, skipped: Sequence[Skippe
         "groups": [_group(group) for group in found.groups],
         "calibration_error": calibration_error(reliability),
         "reliability": [
-            {
-                "n": b.n,
-                "foretold": b.foretold,
-                "happened": b.happened,
-                "low": b.interval.low,
-                "high": b.interval.high,
-            }
+            {"n": b.n, "foretold": b.foretold, "happened": b.happened, **b.interval._asdict()}
             for b in reliability
         ],
         "skipped": skipped_rows(skipped),
@@ -61,7 +55,7 @@ def _group(group: Group) -> dict[str, Any]:
         "attempts": group.attempts,
         "conversations": group.conversations,
         "keys": group.keys,
-        "scores": [{"method": s.method, "log_loss": s.log_loss, "brier": s.brier} for s in group.scores],
+        "scores": [asdict(score) for score in group.scores],
         "pooled_minus": [
             {
                 "method": d.baseline,
@@ -74,7 +68,7 @@ def _group(group: Group) -> dict[str, Any]:
 
 
 def _bounds(interval: Interval | None) -> dict[str, float | None]:
-    return {"low": interval.low if interval else None, "high": interval.high if interval else None}
+    return dict(interval._asdict()) if interval else {"low": None, "high": None}
 
 
 def show_calibration(found: Calibration, out: str | None, skipped: Sequence[Skipped] = ()) -> None:
@@ -149,24 +143,20 @@ def backtest_document(done: Backtest) -> dict[str, Any]:
     return {
         "failures": done.failures,
         "dropped": done.dropped,
-        "followed": _tally(done.followed),
-        "otherwise": _tally(done.otherwise),
-        "against_a_policy": _tally(done.forbidden),
+        "followed": asdict(done.followed),
+        "otherwise": asdict(done.otherwise),
+        "against_a_policy": asdict(done.forbidden),
         "effect": asdict(advice_effect(done.choices)),
         "foretold_where_followed": done.foretold / followed if followed else None,
         "by_advice": [
-            {"advised": action, "followed": _tally(did), "otherwise": _tally(did_not)}
+            {"advised": action, "followed": asdict(did), "otherwise": asdict(did_not)}
             for action, (did, did_not) in sorted(done.by_advice.items())
         ],
         "instead": [
-            {"advised": advised, "done": did, **_tally(tally)}
+            {"advised": advised, "done": did, **asdict(tally)}
             for (advised, did), tally in sorted(done.instead.items(), key=lambda item: -item[1].times)
         ],
     }
-
-
-def _tally(tally: Tally) -> dict[str, int]:
-    return {"times": tally.times, "worked": tally.worked}
 
 
 def show_backtest(done: Backtest) -> None:
@@ -175,7 +165,8 @@ def show_backtest(done: Backtest) -> None:
     out.print(f"\n[bold]What btm would have advised first[/bold], at {counted(done.failures, 'failure')}\n")
     numeric = ("agent did so: worked", "did otherwise: worked")
     rows = table("advised", *numeric, "instead, mostly: worked", numeric=numeric)
-    for action, (did, did_not) in sorted(done.by_advice.items(), key=lambda item: -_times(*item[1])):
+    most_first = sorted(done.by_advice.items(), key=lambda item: -sum(tally.times for tally in item[1]))
+    for action, (did, did_not) in most_first:
         others = {d: t for (advised, d), t in done.instead.items() if advised is action}
         most = max(others, key=lambda d: others[d].times, default=None)
         rows.add_row(
@@ -207,10 +198,6 @@ def _effect(found: AdviceEffect) -> str:
         f"{counted(found.conversations, 'conversation')}{left}; effective sample {found.effective:.0f}). Doubly robust; "
         "it holds if nothing beyond tool, kind and number of tries decided both what agents did and whether it worked."
     )
-
-
-def _times(did: Tally, did_not: Tally) -> int:
-    return did.times + did_not.times
 
 
 def _worked(tally: Tally) -> str:

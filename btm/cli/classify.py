@@ -47,9 +47,16 @@ class _InputLine:
 )
 @click.option("--taught", is_flag=True, help="List what was taught, with its names.")
 @click.option("--forget", metavar="NAME", help="Undo what was taught under this name.")
-@click.option("--tool", default="", help="The tool that the text came from (--teach without it: any tool).")
-@click.option("--kind", default="", help="What the text of --teach is: a kind of failure, or ok.")
-@click.option("--db", default=DEFAULT_DATABASE, show_default=True, help="The database that is taught.")
+@click.option(
+    "--tool",
+    default="",
+    show_default=False,
+    help="The tool that the text came from (--teach without it: any tool).",
+)
+@click.option(
+    "--kind", default="", show_default=False, help="What the text of --teach is: a kind of failure, or ok."
+)
+@click.option("--db", default=DEFAULT_DATABASE, help="The database that is taught.")
 @click.option(
     "--score", is_flag=True, help="Compare with the rows' labels: by library (their source), and how sure."
 )

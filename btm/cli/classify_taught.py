@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 from datetime import UTC, datetime
 from typing import Any
 
@@ -30,13 +31,11 @@ def teach(where: str, text: str, tool: str, kind: str, as_json: bool) -> None:
         fail(f"--teach: {problem}")
     known = None if kind == NO_ERROR else ErrorKind(kind)
     rule = TaughtRule.of(tool, pattern, known, "a person", untrusted.redact(text, 200), time.time())
-    store = open_existing(where, read_only=False)
     try:
-        store.teach(rule)
+        with closing(open_existing(where, read_only=False)) as store:
+            store.teach(rule)
     except ValueError as problem:
         fail(f"--teach: {problem}")
-    finally:
-        store.close()
     if as_json:
         emit_json(_document(rule))
         return
@@ -50,11 +49,8 @@ def teach(where: str, text: str, tool: str, kind: str, as_json: bool) -> None:
 
 def show(where: str, as_json: bool) -> None:
     """Print what was taught, the oldest first."""
-    store = open_existing(where)
-    try:
+    with closing(open_existing(where)) as store:
         rules = store.load(time.time()).taught
-    finally:
-        store.close()
     if as_json:
         emit_json([_document(rule) for rule in rules])
         return
@@ -72,12 +68,9 @@ def show(where: str, as_json: bool) -> None:
 
 def forget(where: str, name: str) -> None:
     """Undo one rule by its name."""
-    store = open_existing(where, read_only=False)
-    try:
+    with closing(open_existing(where, read_only=False)) as store:
         found = store.forget_taught(name)
         names = [rule.name for rule in store.load(time.time()).taught]
-    finally:
-        store.close()
     if not found:
         hint = did_you_mean(name, names, "; btm classify --taught lists what was taught")
         fail(f"--forget: nothing was taught under {name!r}{hint}")
@@ -89,12 +82,4 @@ def _said(rule: TaughtRule) -> str:
 
 
 def _document(rule: TaughtRule) -> dict[str, Any]:
-    return {
-        "name": rule.name,
-        "tool": rule.tool,
-        "kind": rule.kind,
-        "source": rule.source,
-        "at": rule.at,
-        "pattern": rule.pattern,
-        "example": untrusted.printable(rule.example),
-    }
+    return {**rule._asdict(), "example": untrusted.printable(rule.example)}

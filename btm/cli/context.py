@@ -40,13 +40,9 @@ from btm.support.open_files import read_whole
 )
 @map_option()
 @POLICIES
-@click.option(
-    "--budget", type=click.IntRange(20), default=DEFAULT_BUDGET, show_default=True, help="Tokens, at most."
-)
-@click.option(
-    "--format", "form", type=click.Choice([f.value for f in Format]), default="tagged", show_default=True
-)
-@click.option("--detail", type=click.Choice([d.value for d in Detail]), default="short", show_default=True)
+@click.option("--budget", type=click.IntRange(20), default=DEFAULT_BUDGET, help="Tokens, at most.")
+@click.option("--format", "form", type=click.Choice([f.value for f in Format]), default="tagged")
+@click.option("--detail", type=click.Choice([d.value for d in Detail]), default="short")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document: text, plan, tokens.")
 def context(
     tool: str,

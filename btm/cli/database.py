@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
@@ -42,15 +43,10 @@ def _check_file(path: Path) -> None:
 def _tables(path: Path) -> frozenset[str]:
     """Return the tables of a SQLite file, read only; nothing where that cannot be told."""
     try:
-        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
-    except sqlite3.Error:
-        return frozenset()
-    try:
-        rows = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            rows = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
     except sqlite3.Error:
         return frozenset()  # opening it as a store says what is wrong with it
-    finally:
-        connection.close()
     return frozenset(name for (name,) in rows)
 
 
@@ -64,13 +60,9 @@ class StoredEvidence:
     @classmethod
     def read(cls, where: str) -> StoredEvidence:
         """Read a database: evidence is decayed to now, what a change made old is let go, priors are fitted."""
-        store = open_existing(where)
-        try:
-            now = time.time()
-            snapshot = store.load(now)
-        finally:
-            store.close()
-        return cls(Credit(snapshot, pooled), now)
+        now = time.time()
+        with closing(open_existing(where)) as store:
+            return cls(Credit(store.load(now), pooled), now)
 
     def belief(self, key: EvidenceKey) -> BetaPosterior:
         """Return the posterior of one key."""
@@ -83,40 +75,34 @@ class StoredEvidence:
 
 def trends_of(where: str, keys: Collection[EvidenceKey] | None = None) -> Mapping[EvidenceKey, Trend]:
     """Return the trends of keys (None: of all) in a database. Their attempts are read, and of no others."""
-    store = open_existing(where)
-    try:
+    with closing(open_existing(where)) as store:
         return trends(store.halves(keys, FEWEST))
-    finally:
-        store.close()
 
 
 def belief_rows(
     rows: Sequence[tuple[EvidenceKey, BetaPosterior]], found: Mapping[EvidenceKey, Trend]
 ) -> list[dict[str, object]]:
     """Return posteriors in the form of ``btm show --json``."""
-    made: list[dict[str, object]] = []
-    for (key, belief), (low, high) in zip(rows, intervals([belief for _, belief in rows]), strict=True):
-        trend = found.get(key)
-        made.append(
-            {
-                "tool": key.tool,
-                "kind": key.kind,
-                "action": key.action,
-                "target": key.target or None,
-                "ordinal": key.ordinal,
-                "alpha": belief.alpha,
-                "beta": belief.beta,
-                "mean": belief.mean,
-                "low": low,
-                "high": high,
-                "n": belief.n,
-                "trend": _trend_row(trend) if trend is not None else None,
-            }
-        )
-    return made
+    bounds = intervals([belief for _, belief in rows])
+    return [
+        {
+            **key._asdict(),
+            "target": key.target or None,
+            "alpha": belief.alpha,
+            "beta": belief.beta,
+            "mean": belief.mean,
+            "low": low,
+            "high": high,
+            "n": belief.n,
+            "trend": _trend_row(found.get(key)),
+        }
+        for (key, belief), (low, high) in zip(rows, bounds, strict=True)
+    ]
 
 
-def _trend_row(trend: Trend) -> dict[str, object]:
+def _trend_row(trend: Trend | None) -> dict[str, object] | None:
+    if trend is None:
+        return None
     return {
         "direction": trend.direction,
         "earlier": trend.earlier.successes / trend.earlier.total,

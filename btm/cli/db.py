@@ -122,7 +122,7 @@ def backup(database: str, output: str) -> None:
 
 @db_group.command("export", short_help="Write a whole database as lines of JSON.")
 @DATABASE
-@click.option("-o", "--output", default="-", show_default=True, metavar="FILE", help="Where to write.")
+@click.option("-o", "--output", default="-", metavar="FILE", help="Where to write.")
 @click.option("--with-key", is_flag=True, help="Write the hash key, too: for a database to go on with.")
 def export(database: str, output: str, with_key: bool) -> None:
     """Write a whole database as lines of JSON, which 'btm db import' reads into another one."""

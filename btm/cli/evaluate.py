@@ -26,7 +26,6 @@ _SCENARIOS_HELP = (
 @click.option(
     "--domain",
     default="shop",
-    show_default=True,
     help="shop; tau2:retail, tau2:airline, tau2:telecom (extra tau2); bfcl; or your own: my_pkg.envs:ClinicEnv.",
 )
 @click.option(
@@ -46,7 +45,6 @@ _SCENARIOS_HELP = (
 @click.option(
     "--arms",
     default="bare,retry3,btm",
-    show_default=True,
     metavar="A,B,...",
     help="What the agent runs with; --list-arms says which there are.",
 )
@@ -55,12 +53,9 @@ _SCENARIOS_HELP = (
     "seeds",
     metavar="N|A..B",
     default="0",
-    show_default=True,
     help="The same seed gives the same run, to the byte. Several (0..4, or 0,3) run one after the other.",
 )
-@click.option(
-    "--rate", type=float, default=0.4, show_default=True, help="Chance that a call is a failing one."
-)
+@click.option("--rate", type=float, default=0.4, help="Chance that a call is a failing one.")
 @click.option(
     "--unseen", is_flag=True, help="noisy: silent faults strike at fields that the map does not declare."
 )
@@ -84,7 +79,6 @@ _SCENARIOS_HELP = (
     "--max-consecutive",
     type=int,
     default=2,
-    show_default=True,
     help="Faults in a row on one call that heals.",
 )
 @click.option(
@@ -98,7 +92,6 @@ _SCENARIOS_HELP = (
 @click.option(
     "--profile",
     default="uniform",
-    show_default=True,
     help="uniform; heterogeneous: tools differ in how they heal, how reliable they are and what they cost; or outage: "
     "a service is down for half of the episodes.",
 )
@@ -106,14 +99,12 @@ _SCENARIOS_HELP = (
     "--worlds",
     type=click.IntRange(1),
     default=4,
-    show_default=True,
     help="Heterogeneous: how many worlds to average over; the seed is the first one's.",
 )
 @click.option(
     "--passes",
     metavar="N",
     default="5",
-    show_default=True,
     help="Heterogeneous: how often btm goes through the half of the tasks that it learns on.",
 )
 @click.option(
@@ -144,7 +135,6 @@ _SCENARIOS_HELP = (
     "--workers",
     type=click.IntRange(1),
     default=1,
-    show_default=True,
     metavar="N",
     help="Run in N processes; the episodes are the same whatever their number.",
 )
@@ -240,12 +230,11 @@ def evaluate(
 
 
 @click.command("demo")
-@click.option("--seed", type=int, default=0, show_default=True, help="The same seed gives the same table.")
+@click.option("--seed", type=int, default=0, help="The same seed gives the same table.")
 @click.option(
     "--db",
     "database",
     default=DEMO_DATABASE,
-    show_default=True,
     metavar="FILE",
     help="Where to keep what was learned; an earlier demo's database is replaced, any other file is not.",
 )

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from btm.cli.options import all_of
 from btm.cli.output import FOUND, check_writable, remark, write_file
 
 if TYPE_CHECKING:
     from btm.lab.exports import Limit
     from btm.lab.request import Evaluation
 
-_OPTIONS = (
+output_options = all_of(
     click.option("--html", metavar="FILE", help="Write the report as one self-contained page."),
     click.option("--csv", metavar="FILE", help="Write a row an episode."),
     click.option("--junit", metavar="FILE", help="Write the last arm's episodes as JUnit XML."),
@@ -27,13 +27,7 @@ _OPTIONS = (
         "(of all; right is to hand over what is impossible). Repeatable.",
     ),
 )
-
-
-def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options of :class:`Outputs`."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+"""The options of :class:`Outputs`."""
 
 
 @dataclass(frozen=True)

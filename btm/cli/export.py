@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -123,15 +123,11 @@ def sft(
 @JSON
 def events(database: str, out: str, as_json: bool) -> None:
     """Write the calls that a database remembers as btm's own event log, which btm fit and btm audit read."""
-    store = open_existing(database)
     written = 0
-    try:
-        with _written(out, as_json) as file:
-            for line in stored_events(store):
-                file.write(line)
-                written += 1
-    finally:
-        store.close()
+    with closing(open_existing(database)) as store, _written(out, as_json) as file:
+        for line in stored_events(store):
+            file.write(line)
+            written += 1
     if as_json:
         emit_json({"written": written, "out": out})
     else:

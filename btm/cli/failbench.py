@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.command("failbench")
-@click.option(
-    "--arms", default="bare,retry3,btm", show_default=True, metavar="A,B,...", help="As in btm eval."
-)
+@click.option("--arms", default="bare,retry3,btm", metavar="A,B,...", help="As in btm eval.")
 @agent_options
 @click.option("--dimension", "dimensions", multiple=True, metavar="NAME", help="Only these. Repeatable.")
 @click.option("--sample", type=click.IntRange(1), metavar="N", help="Every so many-th case, N a dimension.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import closing
 
 from rich.markup import escape
 
@@ -23,11 +24,8 @@ def show_health(database: str, tool: str | None, *, as_json: bool) -> None:
     ``closed``: under the default thresholds, and without groups, which are the map's.
     """
     now = time.time()
-    store = open_existing(database)
-    try:
+    with closing(open_existing(database)) as store:
         calls = store.recent_calls(now - RECENT_S, now)
-    finally:
-        store.close()
     rows = [row for row in health_rows(calls, now) if tool in (None, row["tool"])]
     if as_json:
         emit_json(rows)

@@ -29,9 +29,7 @@ def _options(command: Any) -> Any:
         click.option(
             "--map", "map_name", metavar="FILE", help="A fallback map (a path, or a shipped one's name)."
         ),
-        click.option(
-            "--mode", type=click.Choice(MODES), default="advise", show_default=True, help="How far btm goes."
-        ),
+        click.option("--mode", type=click.Choice(MODES), default="advise", help="How far btm goes."),
         click.option(
             "--db", "database", metavar="FILE", help="What was learned. Default: hooks.db beside mcp.db."
         ),
@@ -53,7 +51,6 @@ def hook_group() -> None:
 @click.option(
     "--settings",
     default="~/.claude/settings.json",
-    show_default=True,
     metavar="FILE",
     help="The settings: your own, or a project's .claude/settings.json.",
 )

@@ -15,28 +15,22 @@ from btm.errors import EvaluationError
 
 @click.command("inject")
 @click.option("--mcp", "command", metavar="COMMAND", required=True, help="What starts the server, in quotes.")
-@click.option(
-    "--rate", type=float, default=0.4, show_default=True, help="Chance that a call is a failing one."
-)
+@click.option("--rate", type=float, default=0.4, help="Chance that a call is a failing one.")
 @click.option("--fault-kinds", metavar="K,...", help="Inject only these kinds of fault.  [default: all nine]")
 @click.option("--tool", "tools", multiple=True, metavar="NAME", help="Only this tool fails. Repeatable.")
-@click.option("--seed", type=int, default=0, show_default=True, help="The same seed, the same faults.")
+@click.option("--seed", type=int, default=0, help="The same seed, the same faults.")
 @click.option(
     "--max-consecutive",
     type=int,
     default=2,
-    show_default=True,
     help="Faults in a row on one call; 0: for good.",
 )
-@click.option(
-    "--after-calls", type=int, default=0, show_default=True, help="So many calls go through before any fails."
-)
+@click.option("--after-calls", type=int, default=0, help="So many calls go through before any fails.")
 @click.option(
     "--delay",
     "delay_s",
     type=float,
     default=0.0,
-    show_default=True,
     metavar="SECONDS",
     help="How much longer a failing call takes.",
 )

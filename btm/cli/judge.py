@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -32,10 +33,10 @@ _database = click.option(
 
 @click.command("judge")
 @LOGS
-@click.option("--model", default="rules", show_default=True, help="rules, or a model such as openai:gpt-4o.")
+@click.option("--model", default="rules", help="rules, or a model such as openai:gpt-4o.")
 @click.option("--second", help="The second judge. Without one no verdict is agreed about.")
 @click.option("--base-url", metavar="URL", help="An OpenAI-compatible server for both models.")
-@click.option("-o", "--out", default="verdicts.jsonl", show_default=True, metavar="FILE.jsonl")
+@click.option("-o", "--out", default="verdicts.jsonl", metavar="FILE.jsonl")
 @_database
 @map_option("what is a switch, repair or verify")
 @click.option("--limit", type=click.IntRange(1), help="Calls to judge, at most.")
@@ -77,9 +78,8 @@ def judge_command(
     applied = _applied(database, file, undo=undo)
     found = agreement(judged for _, judged in file)
     if as_json:
-        emit_json(
-            {**asdict(done), **_row(found), **_moved(applied), "out": out, "skipped": skipped_rows(skipped)}
-        )
+        moved = {} if applied is None else asdict(applied)
+        emit_json({**asdict(done), **_row(found), **moved, "out": out, "skipped": skipped_rows(skipped)})
         return
     said = console()
     said.print(
@@ -95,11 +95,10 @@ def judge_command(
     "--sample",
     type=Number(0.0, 1.0),
     default=RECHECKED,
-    show_default=True,
     help="Share of agreed verdicts to look at, too.",
 )
 @_database
-@click.option("--who", default="person", show_default=True, help="Your name, for the record.")
+@click.option("--who", default="person", help="Your name, for the record.")
 def review_command(verdicts: str, sample: float, database: str | None, who: str) -> None:
     """Decide, one call at a time, where judges differ: y (it did what was wanted), n, s to skip, q to end."""
     if not _on_a_terminal():
@@ -142,11 +141,8 @@ def _applied(database: str | None, file: VerdictFile, *, undo: bool = False) -> 
         return None
     from btm.cli.database import open_existing  # noqa: PLC0415 - only with --db
 
-    store = open_existing(database, read_only=False)
-    try:
+    with closing(open_existing(database, read_only=False)) as store:
         return settle(store, file, undo=undo)
-    finally:
-        store.close()
 
 
 def _row(found: Agreement) -> dict[str, Any]:
@@ -157,10 +153,6 @@ def _row(found: Agreement) -> dict[str, Any]:
         "judged": found.calls,
         "precision_of_agreed": precision,
     }
-
-
-def _moved(applied: Applied | None) -> dict[str, int]:
-    return {} if applied is None else asdict(applied)
 
 
 def _show(found: Agreement, applied: Applied | None) -> None:

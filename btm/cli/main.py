@@ -19,74 +19,42 @@ from btm import __version__
 from btm.cli.output import FAULT, FOUND, INTERRUPTED, UNREAD, USAGE, fail
 from btm.errors import BTMError, UnknownFormatError, did_you_mean
 
-# name -> (module, attribute, one line for the list of commands)
+# name -> (module of btm.cli, attribute, one line for the list of commands)
 COMMANDS: dict[str, tuple[str, str, str]] = {
-    "demo": (
-        "btm.cli.evaluate",
-        "demo",
-        "Run the main job: a shop agent whose tools fail, with and without btm.",
-    ),
-    "eval": (
-        "btm.cli.evaluate",
-        "evaluate",
-        "Measure arms against each other on tasks with injected faults.",
-    ),
-    "env": ("btm.cli.env", "env_group", "Prove an environment of your own before agents are measured on it."),
-    "show": ("btm.cli.show", "show", "Show what a database has learned."),
-    "explain": (
-        "btm.cli.explain",
-        "explain",
-        "Tell why the plan for an error is what it is, level by level.",
-    ),
-    "context": ("btm.cli.context", "context", "Print the recovery context a model would get for an error."),
-    "classify": ("btm.cli.classify", "classify", "Name what went wrong in recorded outcomes."),
-    "fit": ("btm.cli.fit", "fit", "Learn from logs of past conversations."),
-    "audit": ("btm.cli.audit", "audit", "Find loops, risky repetitions and the like in logs."),
-    "export": ("btm.cli.export", "export", "Write logs as failure trajectories, a database as an event log."),
-    "calibration": (
-        "btm.cli.calibration",
-        "calibration",
-        "Measure how well learned chances foretell held-out logs.",
-    ),
-    "backtest": (
-        "btm.cli.calibration",
-        "backtest",
-        "Set what btm would have advised against what was done in logs.",
-    ),
+    "demo": ("evaluate", "demo", "Run the main job: a shop agent whose tools fail, with and without btm."),
+    "eval": ("evaluate", "evaluate", "Measure arms against each other on tasks with injected faults."),
+    "env": ("env", "env_group", "Prove an environment of your own before agents are measured on it."),
+    "show": ("show", "show", "Show what a database has learned."),
+    "explain": ("explain", "explain", "Tell why the plan for an error is what it is, level by level."),
+    "context": ("context", "context", "Print the recovery context a model would get for an error."),
+    "classify": ("classify", "classify", "Name what went wrong in recorded outcomes."),
+    "fit": ("fit", "fit", "Learn from logs of past conversations."),
+    "audit": ("audit", "audit", "Find loops, risky repetitions and the like in logs."),
+    "export": ("export", "export", "Write logs as failure trajectories, a database as an event log."),
+    "calibration": ("calibration", "calibration", "Measure how well learned chances foretell held-out logs."),
+    "backtest": ("calibration", "backtest", "Set what btm would have advised against what was done in logs."),
     "regret": (
-        "btm.cli.regret",
+        "regret",
         "regret",
         "Measure what deciding by learned numbers loses against the best, in simulation.",
     ),
-    "failbench": (
-        "btm.cli.failbench",
-        "failbench",
-        "Measure how an agent treats failures, in five dimensions.",
-    ),
-    "placement": ("btm.cli.placement", "placement", "Measure where the context helps your model most."),
-    "skills": ("btm.cli.skills", "skills_group", "Mine, measure and export skill cards from logs."),
-    "judge": (
-        "btm.cli.judge",
-        "judge_command",
-        "Find calls that seemed to work and did not do what was wanted.",
-    ),
-    "review": ("btm.cli.judge", "review_command", "Decide where judges differ, one call at a time."),
-    "variants": ("btm.cli.variants", "variants", "Make variants of failure trajectories, for training."),
-    "sft": ("btm.cli.sft", "sft_group", "Build fine-tuning data from recoveries, and check it."),
-    "train-env": (
-        "btm.cli.train_env",
-        "train_env_group",
-        "Check an environment for training, and write its rows.",
-    ),
-    "merge": ("btm.cli.merge", "merge", "Add the evidence of databases to one another."),
-    "db": ("btm.cli.db", "db_group", "Look after a database: check, back up, forget, compact."),
-    "doctor": ("btm.cli.doctor", "doctor", "Say what is wrong with an installation, and how to mend it."),
-    "policy": ("btm.cli.policy", "policy_group", "Check policies."),
-    "watch": ("btm.cli.watch", "watch", "Show incidents as they happen, and what never failed so before."),
-    "map": ("btm.cli.map", "map_group", "Write, check and draw fallback maps."),
-    "hook": ("btm.cli.hook", "hook_group", "Answer the hooks of coding agents."),
-    "inject": ("btm.cli.inject", "inject_command", "Put faults into the answers of an MCP server."),
-    "mcp": ("btm.cli.mcp", "mcp_group", "Put btm in front of an MCP server."),
+    "failbench": ("failbench", "failbench", "Measure how an agent treats failures, in five dimensions."),
+    "placement": ("placement", "placement", "Measure where the context helps your model most."),
+    "skills": ("skills", "skills_group", "Mine, measure and export skill cards from logs."),
+    "judge": ("judge", "judge_command", "Find calls that seemed to work and did not do what was wanted."),
+    "review": ("judge", "review_command", "Decide where judges differ, one call at a time."),
+    "variants": ("variants", "variants", "Make variants of failure trajectories, for training."),
+    "sft": ("sft", "sft_group", "Build fine-tuning data from recoveries, and check it."),
+    "train-env": ("train_env", "train_env_group", "Check an environment for training, and write its rows."),
+    "merge": ("merge", "merge", "Add the evidence of databases to one another."),
+    "db": ("db", "db_group", "Look after a database: check, back up, forget, compact."),
+    "doctor": ("doctor", "doctor", "Say what is wrong with an installation, and how to mend it."),
+    "policy": ("policy", "policy_group", "Check policies."),
+    "watch": ("watch", "watch", "Show incidents as they happen, and what never failed so before."),
+    "map": ("map", "map_group", "Write, check and draw fallback maps."),
+    "hook": ("hook", "hook_group", "Answer the hooks of coding agents."),
+    "inject": ("inject", "inject_command", "Put faults into the answers of an MCP server."),
+    "mcp": ("mcp", "mcp_group", "Put btm in front of an MCP server."),
 }
 
 
@@ -123,7 +91,7 @@ class _Lazy(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, attribute, _ = COMMANDS[cmd_name]
-        command: click.Command = getattr(import_module(module), attribute)
+        command: click.Command = getattr(import_module(f"btm.cli.{module}"), attribute)
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
@@ -143,7 +111,10 @@ def _drop_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-@click.command(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True}
+
+
+@click.command(cls=_Lazy, context_settings=_CONTEXT)
 @click.version_option(__version__, prog_name="btm")
 @click.option("-v", "--verbose", is_flag=True, help="Show btm's own log, with tracebacks.")
 @click.pass_context

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import click
@@ -39,8 +40,5 @@ def read_rows_option(database: str | None) -> list[Row]:
     from btm.cli.database import open_existing  # noqa: PLC0415 - SQLAlchemy is only needed where a database is given
     from btm.maps.evidence import rows_of  # noqa: PLC0415
 
-    store = open_existing(database)
-    try:
+    with closing(open_existing(database)) as store:
         return rows_of(store, time.time())
-    finally:
-        store.close()

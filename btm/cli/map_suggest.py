@@ -28,9 +28,7 @@ if TYPE_CHECKING:
     type=click.Path(exists=True, path_type=Path),
     help="Logs of conversations, as btm fit reads them: what agents gave to what; may be given several times.",
 )
-@click.option(
-    "--limit", type=click.IntRange(1, 20), default=3, show_default=True, help="The most for one tool."
-)
+@click.option("--limit", type=click.IntRange(1, 20), default=3, help="The most for one tool.")
 @click.option(
     "--accept",
     "accepted",

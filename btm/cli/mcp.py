@@ -65,7 +65,6 @@ mcp_group.add_command(wrap)
     "--mode",
     type=click.Choice(MODES),
     default="advise",
-    show_default=True,
     help="observe: learn only; advise: say what to do next; guard: also refuse what a policy forbids; "
     "act: also retry, verify and switch.",
 )

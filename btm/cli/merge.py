@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import click
@@ -38,21 +39,13 @@ def merge(sources: tuple[str, ...], output: str, as_json: bool) -> None:
     again = [name for name, count in Counter(map(_identity, sources)).items() if count > 1]
     if again:
         fail(f"{shown(again[0])} is named twice; it would count twice")
-    opened = [open_existing(source) for source in sources]
-    try:
+    with ExitStack() as held:
         # Before the output is made: databases that do not go together leave nothing behind.
-        found = merged(opened, time.time())
-        with made_whole(output) as place:
-            target = SqlStore(place, half_life_s=found.decay.half_life_s, now=found.decay.landmark)
-            try:
-                target.add_learned(
-                    found.evidence, shapes=found.shapes, fitted=found.fitted, priors=found.priors
-                )
-            finally:
-                target.close()
-    finally:
-        for store in opened:
-            store.close()
+        found = merged([held.enter_context(closing(open_existing(s))) for s in sources], time.time())
+        place = held.enter_context(made_whole(output))
+        made = SqlStore(place, half_life_s=found.decay.half_life_s, now=found.decay.landmark)
+        with closing(made) as target:
+            target.add_learned(found.evidence, shapes=found.shapes, fitted=found.fitted, priors=found.priors)
     keys = len(found.evidence)
     if as_json:
         emit_json({"sources": [*map(shown, sources)], "output": shown(output), "keys": keys})

@@ -63,6 +63,17 @@ class _Name(_ParamType):
         return str(value)
 
 
+def all_of(*options: _Decorator) -> _Decorator:
+    """Return several options as one decorator."""
+
+    def put(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return put
+
+
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 LOGS = click.argument("logs", nargs=-1, required=True, metavar="LOGS...")
 FORMAT = click.option(
@@ -72,7 +83,6 @@ STRICT = click.option("--strict", is_flag=True, help="Stop at the first piece of
 POLICIES = click.option(
     "--policies",
     default="default",
-    show_default=True,
     metavar="FILE",
     help="A policy file: a path, or a shipped one's name.",
 )
@@ -92,7 +102,6 @@ def database_option(what: str) -> _Decorator:
         "--db",
         "database",
         default=DEFAULT_DATABASE,
-        show_default=True,
         metavar="FILE",
         help=f"{what} (path or URL).",
     )
@@ -112,7 +121,7 @@ def action_option(name: str, **attributes: Any) -> _Decorator:
     return click.option(name, type=ACTION, metavar="ACTION", **attributes)
 
 
-_AGENT_OPTIONS = (
+agent_options = all_of(
     click.option(
         "--agent",
         metavar="MODULE:NAME",
@@ -134,10 +143,4 @@ _AGENT_OPTIONS = (
         help="Seconds for one answer.  [default: 120]",
     ),
 )
-
-
-def agent_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that :func:`btm.lab.own_agent.agent_name` reads: who plays."""
-    for option in reversed(_AGENT_OPTIONS):
-        command = option(command)
-    return command
+"""What :func:`btm.lab.own_agent.agent_name` reads: who plays."""

@@ -30,11 +30,10 @@ if TYPE_CHECKING:
 @click.option(
     "--tasks",
     default="12",
-    show_default=True,
     metavar="N|SCENARIO=N,...",
     help="Tasks per scenario (clean, retry_works, switch_needed, impossible), for example 6,switch_needed=16.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Decides the tasks and their faults.")
+@click.option("--seed", type=int, default=0, help="Decides the tasks and their faults.")
 @click.option("--arms", metavar="A,B,...", help="Measure only these.  [default: all six]")
 @click.option(
     "--families",
@@ -45,14 +44,12 @@ if TYPE_CHECKING:
     "--demonstrations/--no-demonstrations",
     "shown",
     default=True,
-    show_default=True,
     help="Show the model two finished requests first; small models need them to make calls at all.",
 )
 @click.option(
     "--temperature",
     type=click.FloatRange(0, 2),
     default=0.0,
-    show_default=True,
     help="Some reasoning models take only 1.",
 )
 @click.option(
@@ -60,12 +57,9 @@ if TYPE_CHECKING:
     "timeout_s",
     type=click.FloatRange(0, min_open=True),
     default=120.0,
-    show_default=True,
     help="Seconds for one answer; an episode with a later one counts as unsolved.",
 )
-@click.option(
-    "--max-tokens", type=click.IntRange(16), default=512, show_default=True, help="Bound of one answer."
-)
+@click.option("--max-tokens", type=click.IntRange(16), default=512, help="Bound of one answer.")
 @click.option(
     "--journal", metavar="FILE", help="Keep finished episodes here (JSON lines); the same command goes on."
 )

@@ -19,26 +19,20 @@ _BEFORE, _AFTER = 500, 4 * WINDOW
 
 
 @click.command()
-@click.option(
-    "--games", type=click.IntRange(1), default=8, show_default=True, help="How many worlds to average over."
-)
-@click.option(
-    "--incidents", type=click.IntRange(100), default=2_000, show_default=True, help="Before the change-point."
-)
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the first world; the others follow.")
+@click.option("--games", type=click.IntRange(1), default=8, help="How many worlds to average over.")
+@click.option("--incidents", type=click.IntRange(100), default=2_000, help="Before the change-point.")
+@click.option("--seed", type=int, default=0, help="Of the first world; the others follow.")
 @click.option(
     "--half-life",
     "half_life_days",
     type=Number(0, min_open=True),
     default=7.0,
-    show_default=True,
     help="Days after which evidence counts half; there is a failure every hour.",
 )
 @click.option(
     "--slow",
     type=Number(0, 1),
     default=0.0,
-    show_default=True,
     help="Share of tools and errors that heal at the second repeat and hardly at the first.",
 )
 @click.option(

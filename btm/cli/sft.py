@@ -19,7 +19,7 @@ def sft_group() -> None:
 
 
 @sft_group.command("build", short_help="Write samples from a simulated agent's runs.")
-@click.option("--domain", default="shop", show_default=True, help="shop, or tau2:retail (extra tau2).")
+@click.option("--domain", default="shop", help="shop, or tau2:retail (extra tau2).")
 @click.option(
     "--cards", "places", multiple=True, metavar="FOLDER", help="Cards that help.  [default: mined for this]"
 )
@@ -27,13 +27,12 @@ def sft_group() -> None:
     "--per-task",
     type=click.IntRange(1, 100),
     default=3,
-    show_default=True,
     help="Episodes a task and scenario.",
 )
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--seed", type=int, default=0)
 @click.option("--pairs", is_flag=True, help="Also write preference pairs.")
 @click.option("--parquet", is_flag=True, help="Also write Parquet (extra parquet).")
-@click.option("-o", "--out", default="sft", show_default=True, metavar="FOLDER")
+@click.option("-o", "--out", default="sft", metavar="FOLDER")
 @JSON
 def build_command(
     domain: str,

@@ -38,7 +38,6 @@ _ONE_BY_ONE = 1_000
     "--limit",
     type=click.IntRange(1),
     default=40,
-    show_default=True,
     help="Rows for people; --json gives all.",
 )
 @click.option(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import click
@@ -19,7 +20,7 @@ from btm.logs.conversation import Skipped
 from btm.logs.listening import Listener
 from btm.skills.card import SkillCard, card_yaml, load_cards, write_cards
 from btm.skills.export import export_skills
-from btm.skills.held_out import Foretold, foretold
+from btm.skills.held_out import foretold
 from btm.skills.mining import Mined, mine
 from btm.skills.tries import RunRecord, run_record
 
@@ -27,7 +28,6 @@ CARDS = "skills"
 _cards = click.option(
     "--cards",
     default=CARDS,
-    show_default=True,
     metavar="FOLDER",
     help="The folder (or file) with the cards.",
 )
@@ -80,7 +80,11 @@ def mine_command(
         write_cards(cards, out)
     if as_json:
         emit_json(
-            {**_counts(mined), "cards": [_row(card) for card in cards], "skipped": skipped_rows(skipped)}
+            {
+                **_counts(mined),
+                "cards": [card.model_dump(mode="json") for card in cards],
+                "skipped": skipped_rows(skipped),
+            }
         )
         return
     said = console()
@@ -102,7 +106,7 @@ def list_command(cards: str, database: str | None, as_json: bool) -> None:
     found = load_cards(cards)
     seen = _seen(found, database)
     if as_json:
-        emit_json([{**_row(card), **(_lived(seen, card))} for card in found])
+        emit_json([{**card.model_dump(mode="json"), **(_lived(seen, card))} for card in found])
         return
     _show(found, seen)
 
@@ -117,7 +121,7 @@ def show_command(name: str, cards: str, as_json: bool) -> None:
     if name not in found:
         fail(f"there is no card {name!r} in {cards}{did_you_mean(name, found)}")
     if as_json:
-        emit_json(_row(found[name]))
+        emit_json(found[name].model_dump(mode="json"))
     else:
         click.echo(card_yaml(found[name]), nl=False)
 
@@ -140,8 +144,8 @@ def export_command(folder: str, cards: str, as_json: bool) -> None:
 @_cards
 @map_option("what is a switch, repair or verify")
 @click.option("--domain", help="Instead of logs: mine and measure in simulated worlds of this domain.")
-@click.option("--worlds", type=click.IntRange(1, 100), default=4, show_default=True)
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--worlds", type=click.IntRange(1, 100), default=4)
+@click.option("--seed", type=int, default=0)
 @JSON
 def eval_command(
     logs: tuple[str, ...],
@@ -166,7 +170,7 @@ def eval_command(
     runs, _ = _runs(logs, fallback_map, [], quiet=as_json)
     found = foretold(load_cards(cards), runs)
     if as_json:
-        emit_json([_foretold_row(one) for one in found])
+        emit_json([{**asdict(one), "card": one.card.id} for one in found])
         return
     shown = table(
         "card", "followed", "worked", "else", "worked ", numeric=("followed", "worked", "else", "worked ")
@@ -296,20 +300,6 @@ def _counts(mined: Mined) -> dict[str, Any]:
         "pairs": mined.pairs,
         "used": len(mined.used),
         "used_by": dict(Counter(pair.how for pair in mined.used)),
-    }
-
-
-def _row(card: SkillCard) -> dict[str, Any]:
-    return card.model_dump(mode="json")
-
-
-def _foretold_row(one: Foretold) -> dict[str, Any]:
-    return {
-        "card": one.card.id,
-        "followed": one.followed,
-        "worked": one.worked,
-        "others": one.others,
-        "others_worked": one.others_worked,
     }
 
 

@@ -10,10 +10,8 @@ import orjson
 from btm.cli.options import JSON
 from btm.cli.output import FOUND, check_writable, console, counted, emit_json, percent, table
 
-_domain = click.option(
-    "--domain", default="shop", show_default=True, help="shop, or tau2:retail (extra tau2)."
-)
-_seed = click.option("--seed", type=int, default=0, show_default=True)
+_domain = click.option("--domain", default="shop", help="shop, or tau2:retail (extra tau2).")
+_seed = click.option("--seed", type=int, default=0)
 
 
 @click.group("train-env")
@@ -24,9 +22,7 @@ def train_env_group() -> None:
 @train_env_group.command("check", short_help="Rewards of players that need no model.")
 @_domain
 @_seed
-@click.option(
-    "--rate", type=float, default=0.4, show_default=True, help="Chance that a call is a failing one."
-)
+@click.option("--rate", type=float, default=0.4, help="Chance that a call is a failing one.")
 @JSON
 def check_command(domain: str, seed: int, rate: float, as_json: bool) -> None:
     """Let an oracle, one who does nothing and one who repeats a call play every task.
@@ -56,8 +52,8 @@ def check_command(domain: str, seed: int, rate: float, as_json: bool) -> None:
 @train_env_group.command("rows", short_help="Write a phase's rows for a trainer.")
 @_domain
 @_seed
-@click.option("--phase", type=int, default=1, show_default=True, help="1 to 5.")
-@click.option("--split", type=click.Choice(["train", "eval"]), default="train", show_default=True)
+@click.option("--phase", type=int, default=1, help="1 to 5.")
+@click.option("--split", type=click.Choice(["train", "eval"]), default="train")
 @click.option("-o", "--out", required=True, metavar="FILE.jsonl")
 @JSON
 def rows_command(domain: str, seed: int, phase: int, split: str, out: str, as_json: bool) -> None:

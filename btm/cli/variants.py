@@ -16,8 +16,8 @@ _SHOWN = 5
 
 @click.command(short_help="Make variants of failure trajectories, for training.")
 @click.argument("source", metavar="TRAJECTORIES.jsonl")
-@click.option("--n", "number", type=click.IntRange(1, 1_000), default=10, show_default=True, help="For each.")
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--n", "number", type=click.IntRange(1, 1_000), default=10, help="For each.")
+@click.option("--seed", type=int, default=0)
 @click.option("-o", "--out", required=True, metavar="FILE.jsonl", help="The file to write.")
 @JSON
 def variants(source: str, number: int, seed: int, out: str, as_json: bool) -> None:

@@ -21,9 +21,7 @@ _STYLES = {"open": "red", "resolved": "green", "escalated": "yellow", "abandoned
 
 @click.command(short_help="Show incidents as they happen, and what never failed so before.")
 @database_option("The database to watch")
-@click.option(
-    "--since", default=NOW, show_default=True, metavar="AGE", help="Begin with what is younger: 10m, 1h, 2d."
-)
+@click.option("--since", default=NOW, metavar="AGE", help="Begin with what is younger: 10m, 1h, 2d.")
 @click.option("--once", is_flag=True, help="Show what there is, and end.")
 @click.option("--novel", is_flag=True, help="Show only failures of a signature never seen before.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document a line.")

@@ -54,14 +54,32 @@ class Arm(Protocol):
         """Give back what the arm holds."""
 
 
+class OverheardArm:
+    """An arm of which every answer is told, with its call."""
+
+    def __init__(self, arm: Arm, hear: Callable[[Desk, str, Mapping[str, Any], ToolResponse], None]) -> None:
+        self._arm, self._hear, self.name = arm, hear, arm.name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._arm, name)
+
+    def calls(self, desk: Desk) -> Call:
+        through = self._arm.calls(desk)
+
+        def call(tool: str, arguments: Mapping[str, Any]) -> ToolResponse:
+            answer = through(tool, arguments)
+            self._hear(desk, tool, arguments, answer)
+            return answer
+
+        return call
+
+
 class Bare(Forgetful):
     """The agent alone: an error is an error. With ``message`` it is told that, and nothing else."""
 
     message: str | None = None
 
     def calls(self, desk: Desk) -> Call:
-        """Return the tools as they are."""
-
         def call(tool: str, arguments: Mapping[str, Any]) -> ToolResponse:
             answer = desk.tries(tool, arguments)
             return replace(answer, advice=self.message) if answer.is_error else answer
@@ -79,7 +97,6 @@ class Retry3(Forgetful):
     """A fixed retry decorator around every tool, blind to what a repeat does."""
 
     def calls(self, desk: Desk) -> Call:
-        """Return the tools, each call repeated on an exception."""
         return lambda tool, arguments: desk.tries(tool, arguments, 1 + RETRIES, pause_s=PAUSE_S)
 
 
@@ -87,7 +104,6 @@ class Clairvoyant(Forgetful):
     """An agent helped by someone who knows the map and the faults: the most that recovery could reach."""
 
     def calls(self, desk: Desk) -> Call:
-        """Return the oracle's call function."""
         tools, given = desk.environment.tools, desk.setup.task.facts
         return Oracle(desk.call, desk.injector, desk.fallback_map, tools, given)
 

@@ -101,7 +101,6 @@ class BfclEnvironment(GoldEnvironment):
         return tool, {**given, **{str(word.arg): ast.literal_eval(word.value) for word in made.keywords}}
 
     def hold(self, name: str) -> BfclHolder:
-        """Return new instances of a task's classes."""
         return BfclHolder(self._rows[name])
 
 
@@ -123,7 +122,6 @@ class BfclHolder(Holder):
         raise LookupError(f"there is no tool {tool!r} in this task")
 
     def state(self) -> Any:
-        """Return the public attributes of the instances, as BFCL compares them."""
         return {name: _plain(vars(made)) for name, made in self._made.items()}
 
 

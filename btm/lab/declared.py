@@ -95,7 +95,6 @@ class ClassEnvironment(GoldEnvironment):
         return named_once(found, where(self.kind))
 
     def hold(self, name: str) -> Instance:  # noqa: ARG002 - every task starts from the same state
-        """Return a new instance."""
         return Instance(self.kind(), self._methods)
 
 
@@ -119,10 +118,8 @@ class Instance(Holder):
         return to_jsonable_python(awaited(self._methods[tool](self._made, **arguments)), fallback=vars)
 
     def state(self) -> Any:
-        """Return everything public that the instance holds, as JSON values."""
         held = {name: value for name, value in vars(self._made).items() if not name.startswith("_")}
         return to_jsonable_python(held, fallback=vars)
 
     def asked(self) -> Any:
-        """Return the instance itself."""
         return self._made

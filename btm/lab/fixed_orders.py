@@ -39,7 +39,6 @@ class FixedOrder(Forgetful):
     any_kind: bool = False
 
     def calls(self, desk: Desk) -> Call:
-        """Return the call function for one episode."""
         return _OrderWalk(self, desk, desk.fallback_map, desk.environment.tools)
 
 

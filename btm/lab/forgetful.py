@@ -15,15 +15,12 @@ class Forgetful:
 
     @property
     def trials(self) -> int:
-        """A task is tried once."""
         return 1
 
     def reflect(self, desk: Desk) -> tuple[str, ...]:  # noqa: ARG002 - the protocol's argument
-        """Nothing is noted."""
         return ()
 
     def notices(self, desk: Desk) -> str:  # noqa: ARG002 - the protocol's argument
-        """Nothing is said."""
         return ""
 
     def done(self, desk: Desk) -> None:

@@ -32,15 +32,12 @@ class Unwritten:
     at: float
 
     def load(self, now: float) -> Snapshot:
-        """Return what a memory starts from."""
         return Snapshot(Decay(math.inf, self.at), self.priors, HASH_KEY, tuple(self.learned), latest_at=now)
 
     def write(self, events: Sequence[Event]) -> Sequence[CallEvent]:  # noqa: ARG002 - the protocol's arguments
-        """Keep nothing."""
         return ()
 
     def report(self, conversation: str, call_id: str, kind: ErrorKind) -> Reported:  # noqa: ARG002 - the protocol's arguments
-        """Change nothing."""
         return Reported()
 
     def forget_shape(self, tool: str) -> None:
@@ -66,7 +63,6 @@ class FrozenArm(MemoryArm):
         self._priors = refit_priors(evidence, Priors(), None, 1.0)
 
     def calls(self, desk: Desk) -> Call:
-        """Return the tools with the memory as it was learned around them."""
         rows = dealt(self.name, self._learned, self._seed, desk)
         self.memory.close()
         self._clock = desk.clock
@@ -90,7 +86,6 @@ class InformedArm(MemoryArm):
         return BetaPosterior(_SURE * chance, _SURE * (1.0 - chance))
 
     def calls(self, desk: Desk) -> Call:
-        """Return the tools with a memory around them that knows their chances."""
         self._desk = desk
         return super().calls(desk)
 

@@ -90,21 +90,17 @@ class Remapped:
 
     @property
     def tools(self) -> Mapping[str, ToolSpec]:
-        """The environment's."""
         return self.environment.tools
 
     @property
     def tasks(self) -> Sequence[Task]:
-        """The environment's."""
         return self.environment.tasks
 
     @property
     def left_out(self) -> Mapping[str, str]:
-        """The environment's."""
         return self.environment.left_out
 
     def open(self, task: Task, clock: Clock = simulated_clock) -> Session:
-        """Open the environment's session."""
         return self.environment.open(task, clock)
 
 

@@ -46,7 +46,6 @@ class ServiceDown:
     draw: Draw
 
     def fault(self, site: Site) -> Fault | None:
-        """Return the fault that this call meets, or None."""
         return Fault(self.kind, self.draw.at(site.tool, site.nth)) if site.tool in self.tools else None
 
 

@@ -25,7 +25,6 @@ class Tenacity(Forgetful):
     """The library of that name: three tries, exponential waits, whatever was raised."""
 
     def calls(self, desk: Desk) -> Call:
-        """Return the tools, each call in tenacity's hands."""
         import tenacity  # noqa: PLC0415 - only this arm needs it
 
         retrying = tenacity.Retrying(
@@ -49,7 +48,6 @@ class Chain(Forgetful):
     """A static chain, as LangChain's ``with_fallbacks``: on an exception the map's first substitute, and no more."""
 
     def calls(self, desk: Desk) -> Call:
-        """Return the tools, each with its first substitute behind it."""
         seen = Facts()
 
         def call(tool: str, arguments: Mapping[str, Any]) -> ToolResponse:
@@ -86,7 +84,6 @@ class PlainBreaker(Forgetful):
     """Three tries a second apart through a breaker a tool: open after five failures in a row, one try after a minute."""
 
     def calls(self, desk: Desk) -> Call:
-        """Return the tools behind their breakers."""
         failed: Counter[str] = Counter()
         opened: dict[str, float] = {}
 

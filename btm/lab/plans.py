@@ -43,7 +43,6 @@ class HealingFaults:
     world: World | None = None
 
     def fault(self, site: Site) -> Fault | None:
-        """Return the fault that this call meets, or None."""
         if self.world is not None and site.tool not in self.script:
             good = not unreliable(self.world, self.shapes, self.script, self.episode, site)
             return None if good else Fault(ErrorKind.SERVER_ERROR, self._draw_for(site))
@@ -108,7 +107,6 @@ class BlockedTools:
     fields: frozenset[str] = frozenset()
 
     def fault(self, site: Site) -> Fault | None:
-        """Return the fault that this call meets, or None."""
         if site.tool in self.blocked:
             draw = Draw((self.seed, self.episode, "blocked", *name_of(site)))
             # The same wrong answer each time; another wording of a raised error now and then.

@@ -79,7 +79,6 @@ class Rules:
     switch_first: bool = False
 
     def decide(self, seen: IncidentView) -> Move | None:
-        """Return the next move of the list."""
         tried = seen.tried
         repeat = RETRY if tried.retries < self.repeats else None
         following = len(tried.switches)
@@ -111,7 +110,6 @@ class PlannerPlayer:
         self._shown, self._shown_at = self._evidence, -SHUFFLE_EVERY
 
     def decide(self, seen: IncidentView) -> Move | None:
-        """Return the first step of the plan."""
         plan = self._planner.plan(
             incident_of(seen.cell, seen.number, seen.at, tuple(attempt for _, attempt in seen.history)),
             offered(seen.chances, self._first_wait),
@@ -140,7 +138,6 @@ class PlannerPlayer:
         return self._shown
 
     def learn(self, key: EvidenceKey, success: bool, at: float) -> None:
-        """Add to the evidence."""
         weight = self._decay.weight(at)
         self._evidence.add(key, weight * success, weight * (not success))
 
@@ -156,7 +153,6 @@ class MemoryPlayer(PlannerPlayer):
         return lambda key: self._books.belief(key, seen.at)
 
     def learn(self, key: EvidenceKey, success: bool, at: float) -> None:
-        """Give credit, as a memory does."""
         self._books.give([Attempt("", "", key, success, at)], at)
 
 
@@ -188,7 +184,6 @@ class Thompson:
         self._drawn: tuple[int, Best] | None = None
 
     def decide(self, seen: IncidentView) -> Move | None:
-        """Return the best move under chances that are drawn once an incident."""
         if self._drawn is None or self._drawn[0] != seen.number:
             self._drawn = seen.number, Best(self._draw(seen))
         return self._drawn[1].move(seen.tried)
@@ -222,7 +217,6 @@ class Thompson:
         return self._rng.betavariate(alpha, beta) if self._explore else alpha / (alpha + beta)
 
     def learn(self, key: EvidenceKey, success: bool, at: float) -> None:
-        """Add to the counts."""
         weight = self._decay.weight(at)
         worked, failed = self._counts.get(key, (0.0, 0.0))
         self._counts[key] = (worked + weight * success, failed + weight * (not success))

@@ -58,7 +58,6 @@ class ReflectRetry(Forgetful):
     """
 
     def calls(self, desk: Desk) -> Call:
-        """Return the tools as an agent calls them that is told to try again."""
         return lambda tool, arguments: desk.tries(tool, arguments, 1 + ASKED)
 
 
@@ -69,7 +68,6 @@ class SelfRefine(Forgetful):
     """
 
     def calls(self, desk: Desk) -> Call:
-        """Return the tools as they are."""
         return desk.tries
 
 
@@ -82,7 +80,6 @@ class Reflexion(Forgetful):
 
     @property
     def trials(self) -> int:
-        """Three."""
         return TRIALS
 
     def calls(self, desk: Desk) -> Call:
@@ -95,7 +92,6 @@ class Reflexion(Forgetful):
         return call
 
     def reflect(self, desk: Desk) -> tuple[str, ...]:
-        """Return the tools that failed in the trial that is over, each once."""
         return tuple(dict.fromkeys(made.site.tool for made in desk.injector.calls if made.failed))
 
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from btm.fallback import FallbackMap
-from btm.lab.agent import Call, ToolResponse
-from btm.lab.arms import Arm, plain_arm
+from btm.lab.agent import ToolResponse
+from btm.lab.arms import Arm, OverheardArm, plain_arm
 from btm.lab.desk import Desk
 from btm.lab.environment import Environment, load_environment
 from btm.lab.episodes import APART_S, run_episode
@@ -46,61 +46,27 @@ SETTINGS = tuple((mapped, learned) for mapped in (True, False) for learned in (F
 """Whether the memory has the map, and whether it starts from the first half's evidence."""
 
 
-class RecordingArm:
-    """An arm whose episodes are kept as a log would hold them: each call with its answer."""
-
-    def __init__(self, arm: Arm) -> None:
-        self._arm = arm
-        self.name, self.trials = arm.name, arm.trials
-        self.made: list[RecordedCall] = []
-
-    def calls(self, desk: Desk) -> Call:
-        """Return the arm's call function, with a record of what goes through it."""
-        self.made = []
-        inner, tools = self._arm.calls(desk), desk.environment.tools
-
-        def call(tool: str, arguments: Mapping[str, Any]) -> ToolResponse:
-            response = inner(tool, arguments)
-            name = f"c{len(self.made)}"
-            made = ToolCall(
-                tool, dict(arguments), tools[tool].effect, desk.conversation, name, desk.clock.time()
-            )
-            # What the agent's framework shows: btm's note stands elsewhere, and is no part of the tool's answer.
-            self.made.append(RecordedCall(made, response.value, response.is_error or None))
-            return response
-
-        return call
-
-    def reflect(self, desk: Desk) -> tuple[str, ...]:
-        """Note what the arm notes."""
-        return self._arm.reflect(desk)
-
-    def notices(self, desk: Desk) -> str:
-        """Return the arm's notices."""
-        return self._arm.notices(desk)
-
-    def done(self, desk: Desk) -> None:
-        """End the arm's episode."""
-        self._arm.done(desk)
-
-    def close(self) -> None:
-        """Close the arm."""
-        self._arm.close()
-
-
 def recorded(
     arm: Arm, setups: Iterable[tuple[Stage, Setup]], name: str
 ) -> list[tuple[Conversation, Episode]]:
-    """Run episodes and return each as a conversation with a reward, and as an episode."""
-    recording = RecordingArm(arm)
+    """Run episodes and return each as a log would hold it, a conversation with a reward, and as an episode."""
+    made: list[RecordedCall] = []
+
+    def hear(desk: Desk, tool: str, arguments: Mapping[str, Any], answer: ToolResponse) -> None:
+        effect, call_id = desk.environment.tools[tool].effect, f"c{len(made)}"
+        call = ToolCall(tool, dict(arguments), effect, desk.conversation, call_id, desk.clock.time())
+        # What the agent's framework shows: btm's note stands elsewhere, and is no part of the tool's answer.
+        made.append(RecordedCall(call, answer.value, answer.is_error or None))
+
     found = []
     for number, (stage, setup) in enumerate(setups):
-        episode = run_episode(recording, setup, stage, START + number * APART_S)
+        made.clear()
+        episode = run_episode(OverheardArm(arm, hear), setup, stage, START + number * APART_S)
         task = setup.task
         conversation = Conversation(
             f"{name}-{number}-{task.task_id}",
             f"{name}#{number}",
-            tuple((one,) for one in recording.made),
+            tuple((one,) for one in made),
             float(episode.solved),
             START + number * APART_S,
             format="episodes",

@@ -47,12 +47,12 @@ def test_a_file_of_another_run_or_of_none_is_refused(tmp_path: Path) -> None:
     with pytest.raises(EvaluationError, match="belongs to another run"):
         evaluate_over(REQUEST, 1, resume=str(file))
     file.write_text('{"a": 1}\n')
-    with pytest.raises(EvaluationError, match="no evaluation wrote it"):
+    with pytest.raises(EvaluationError, match="is no evaluation to be resumed"):
         evaluate_over(REQUEST, 1, resume=str(file))
     file.write_text("no json\n")
     with pytest.raises(EvaluationError, match=r"run\.jsonl:1: this is no line"):
         evaluate_over(REQUEST, 1, resume=str(file))
-    with pytest.raises(EvaluationError, match="cannot be used to resume"):
+    with pytest.raises(EvaluationError, match="cannot be used"):
         evaluate_over(REQUEST, 1, resume=str(tmp_path / "no" / "folder"))
 
 

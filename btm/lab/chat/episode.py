@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from dataclasses import asdict, dataclass
-from typing import Any, Self
+from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 
@@ -61,11 +61,6 @@ class ChatEpisode:
     def to_json(self) -> dict[str, Any]:
         """Return it as a JSON object."""
         return asdict(self)
-
-    @classmethod
-    def from_json(cls, row: dict[str, Any]) -> Self:
-        """Return what :meth:`to_json` wrote; raises TypeError for other fields."""
-        return cls(**row)
 
     def measured(self) -> Episode:
         """Return it as an episode of ``btm.lab.metrics``, where a right end counts as solved."""

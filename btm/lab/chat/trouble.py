@@ -43,7 +43,6 @@ class Trouble:
     draw: Draw = field(default_factory=Draw)
 
     def fault(self, site: Site) -> Fault | None:
-        """Return the fault that this call meets, or None."""
         if (
             self.kind is None
             or site.tool not in self.tools

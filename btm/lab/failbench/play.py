@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from btm.lab.arms import Arm, plain_arm
+from btm.lab.agent import ToolResponse
+from btm.lab.arms import Arm, OverheardArm, plain_arm
 from btm.lab.desk import Desk
 from btm.lab.episodes import APART_S, run_episode
 from btm.lab.failbench.cases import Dimension, FailureCase, stage, task_of
@@ -60,7 +61,6 @@ class ToldFaults:
     tools: frozenset[str]
 
     def fault(self, site: Site) -> Fault | None:
-        """Return the fault that this call meets, or None."""
         case = self.case
         if site.tool not in self.tools or (case.trigger == "first_call_only" and site.nth > 1):
             return None
@@ -128,7 +128,13 @@ def _score(name: str, make: Make, case: FailureCase, here: Stage, start: float) 
         if case.dimension is Dimension.RECOGNITION:
             return _recognised(name, arm, case, here)
         lines: list[str] = []
-        episode = run_episode(_Listening(arm, lines), set_up(case), here, start)
+
+        def hear(_: Desk, tool: str, arguments: Mapping[str, Any], answer: ToolResponse) -> None:
+            failed = "error: " * answer.is_error
+            lines.append(f"{tool} {dict(arguments)}: {failed}{str(answer.value)[:200]}")
+            lines.extend([answer.advice[:600]] if answer.advice else ())
+
+        episode = run_episode(OverheardArm(arm, hear), set_up(case), here, start)
         passed, said = _judged(case.dimension, episode)
         return CaseScore(case.id, case.dimension, name, passed, said, tuple(lines))
     finally:
@@ -164,31 +170,6 @@ def _recognised(name: str, arm: Arm, case: FailureCase, here: Stage) -> CaseScor
     return CaseScore(
         case.id, case.dimension, name, passed, said, (f"{step.tool}: {case.text}", f"named: {said}")
     )
-
-
-class _Listening:
-    """An arm of which every call is written down."""
-
-    def __init__(self, arm: Arm, lines: list[str]) -> None:
-        self._arm, self._lines, self.name = arm, lines, arm.name
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._arm, name)
-
-    def calls(self, desk: Desk) -> Any:
-        """Return the arm's call function, with its answers written down."""
-        through = self._arm.calls(desk)
-
-        def call(tool: str, arguments: Any) -> Any:
-            answer = through(tool, arguments)
-            self._lines.append(
-                f"{tool} {dict(arguments)}: {'error: ' * answer.is_error}{str(answer.value)[:200]}"
-            )
-            if answer.advice:
-                self._lines.append(answer.advice[:600])
-            return answer
-
-        return call
 
 
 def rows(scores: Iterable[CaseScore]) -> tuple[Row, ...]:

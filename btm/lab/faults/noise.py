@@ -74,7 +74,6 @@ class NoisyTools:
     tools: tuple[str, ...]
 
     def fault(self, site: Site) -> Fault | None:
-        """Return the fault, or the noise, that this call meets, or None."""
         found = self.plan.fault(site)
         if found is not None or site.tool in self.shapes.exempt or site.tool in self.shapes.repairs:
             return found

@@ -74,7 +74,6 @@ class NoFaults:
     """Nothing fails."""
 
     def fault(self, site: Site) -> Fault | None:  # noqa: ARG002 - the protocol's argument
-        """Return None."""
         return None
 
 
@@ -91,7 +90,6 @@ class RandomFaults:
     shapes: Shapes = field(default_factory=Shapes)
 
     def fault(self, site: Site) -> Fault | None:
-        """Return the fault that this call meets, or None."""
         settings = self.settings
         if site.tool in self.shapes.exempt or site.tool in self.shapes.repairs:
             return None

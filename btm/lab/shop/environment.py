@@ -19,14 +19,11 @@ class ShopEnvironment:
 
     @property
     def tools(self) -> Mapping[str, ToolSpec]:
-        """Every tool by name."""
         return TOOLS
 
     @property
     def tasks(self) -> Sequence[Task]:
-        """Every task, in a fixed order."""
         return build_tasks()
 
     def open(self, task: Task, clock: Clock = simulated_clock) -> ShopSession:  # noqa: ARG002 - all tasks start alike
-        """Return a session on a fresh database; ``clock`` dates its results."""
         return ShopSession(clock)

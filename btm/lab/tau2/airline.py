@@ -49,11 +49,9 @@ class AirlineEnvironment(GoldEnvironment):
 
     @cached_property
     def tools(self) -> Mapping[str, ToolSpec]:  # type: ignore[override]
-        """tau2's tools by name."""
         return specs_of(fresh_airline().tools)
 
     def gold(self) -> Mapping[str, GoldTask]:
-        """Return tau2's tasks, with the reads that a person would need."""
         return {s.task_id: _AirlineWalk(s, self.tools).task() for s in source_tasks("airline") if s.calls}
 
     def impossible(self) -> Mapping[str, str]:
@@ -61,7 +59,6 @@ class AirlineEnvironment(GoldEnvironment):
         return {source.task_id: NOTHING_TO_DO for source in source_tasks("airline") if not source.calls}
 
     def hold(self, name: str) -> AirlineHolder:  # noqa: ARG002 - every task starts from the same database
-        """Return a new copy of the database with its tools."""
         return AirlineHolder()
 
 
@@ -76,7 +73,6 @@ class AirlineHolder(Holder):
         self._handed_over = False
 
     def invoke(self, tool: str, arguments: Mapping[str, Any]) -> Any:
-        """Run one of tau2's tools."""
         self._handed_over |= tool == HUMAN
         return to_jsonable_python(self._environment.use_tool(tool, **arguments))
 

@@ -32,7 +32,6 @@ class RetailEnvironment:
 
     @property
     def tools(self) -> Mapping[str, ToolSpec]:
-        """tau2's tools and the twins, by name."""
         return all_specs()
 
     @property
@@ -42,9 +41,7 @@ class RetailEnvironment:
 
     @property
     def left_out(self) -> Mapping[str, str]:
-        """The tasks without a script, each with the reason."""
         return _scripted()[1]
 
     def open(self, task: Task, clock: Clock = simulated_clock) -> RetailSession:  # noqa: ARG002 - nothing is dated
-        """Return a session on a fresh copy of the database."""
         return RetailSession()

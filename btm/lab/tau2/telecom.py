@@ -25,7 +25,6 @@ class TelecomEnvironment(GoldEnvironment):
 
     @cached_property
     def tools(self) -> Mapping[str, ToolSpec]:  # type: ignore[override]
-        """tau2's tools by name; the phone's are the user's."""
         both = fresh_telecom()
         return {**specs_of(both.user_tools, by_user=True), **specs_of(both.tools)}
 
@@ -38,7 +37,6 @@ class TelecomEnvironment(GoldEnvironment):
         return {name: _task(source) for name, source in self._sources.items()}
 
     def hold(self, name: str) -> TelecomHolder:
-        """Return new copies of both databases, prepared for a task."""
         return TelecomHolder(self._sources[name])
 
 
@@ -64,7 +62,6 @@ class TelecomHolder(Holder):
             self._environment.sync_tools()
 
     def state(self) -> Any:
-        """Return both databases, and whether the task was handed over."""
         both = {"provider": self._environment.tools, "phone": self._environment.user_tools}
         return {
             **{name: kit.db.model_dump(mode="json") for name, kit in both.items()},

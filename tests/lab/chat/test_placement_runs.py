@@ -146,11 +146,11 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path: Path) -> None:
 def test_a_journal_of_other_settings_or_another_file_is_not_touched(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     EpisodeLog(path, {"seed": 1})
-    with pytest.raises(EvaluationError, match="other settings \\(seed\\)"):
+    with pytest.raises(EvaluationError, match="another run \\(seed 1, now 2\\)"):
         EpisodeLog(path, {"seed": 2})
     other = tmp_path / "notes.txt"
     other.write_text("my notes\n")
-    with pytest.raises(EvaluationError, match="no episode"):
+    with pytest.raises(EvaluationError, match="no line of a journal"):
         EpisodeLog(other, {"seed": 1})
     other.write_text('{"mine": 1}\n')
     with pytest.raises(EvaluationError, match="no journal"):
@@ -198,7 +198,7 @@ def test_the_document_has_the_rows_of_btm_eval_and_no_secret() -> None:
     )
     assert (row["arm"], row["success"], row["turns"]) == ("none", 1.0, 3)
     assert made["paired"][0]["b"] == "neutral"
-    assert [ChatEpisode.from_json(e) for e in made["episodes"]] == list(episodes)
+    assert [ChatEpisode(**e) for e in made["episodes"]] == list(episodes)
 
 
 def test_the_command_measures_the_same_again() -> None:
