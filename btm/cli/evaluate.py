@@ -181,7 +181,7 @@ def evaluate(
       btm eval --seed 0..4 --workers 2 --html report.html --fail-under solved=0.95
       btm eval --grid --worlds 12 --picture grid.svg
     """  # noqa: D301 - click reads the backslashes
-    from btm.cli.evaluation_text import arms_table, show_behaviour, show_evaluation, show_noise  # noqa: PLC0415 - only this command needs it
+    from btm.cli.evaluation_text import show_behaviour, show_evaluation, show_names, show_noise  # noqa: PLC0415 - only this command needs it
     from btm.lab.arms import ARMS  # noqa: PLC0415
     from btm.lab.behaviour import Prices  # noqa: PLC0415
     from btm.lab.own_agent import agent_name  # noqa: PLC0415
@@ -192,7 +192,7 @@ def evaluate(
         if as_json:
             emit_json([{"arm": name, "about": about} for name, about in ARMS.items()])
         else:
-            arms_table()
+            show_names("arm", ARMS)
         return
     if list_noise:
         show_noise(as_json=as_json)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
 from rich.table import Table
 from rich.text import Text
 
 from btm.cli.bars import interval_bar
-from btm.cli.output import console, counted, emit_json, paragraph, table
-from btm.lab.arms import ARMS
+from btm.cli.output import console, counted, emit_json, paragraph, percent, table
 from btm.lab.behaviour import DEFINITIONS, SHARES, Prices, behaviour
 from btm.lab.demo import Demo
 from btm.lab.metrics import ALL, Paired, Result
@@ -22,7 +21,7 @@ from btm.lab.own_agent import agent_title
 from btm.lab.report import against_best, command_line, comparisons, summary
 from btm.lab.request import HETEROGENEOUS, OUTAGE, UNIFORM, Evaluation
 from btm.lab.scenarios import Scenario
-from btm.lab.story import Story, StoryLine, lines
+from btm.lab.story import Story, lines
 from btm.learning.posterior import BetaPosterior
 from btm.model import Action, EvidenceKey
 
@@ -30,15 +29,6 @@ _WIDTH = 80
 _FINE = 0.05
 """A sample that would show a difference of five points is large enough to say that there is none."""
 
-_SHORT = {
-    Scenario.CLEAN: "clean",
-    Scenario.RETRY_WORKS: "retry works",
-    Scenario.SWITCH_NEEDED: "switch needed",
-    Scenario.IMPOSSIBLE: "impossible",
-    Scenario.MIXED: "mixed",
-    Scenario.NOISY: "noisy",
-    Scenario.OUTAGE: "outage",
-}
 _WIDTHS = {
     "arm": 14,
     "solved": 6,
@@ -55,27 +45,22 @@ def _say(text: str = "", style: str = "") -> None:
     console().print(Text(text, style=style))
 
 
-def arms_table() -> None:
-    """Print every arm with what it is."""
-    made = table("arm", "what it is")
-    for name, about in ARMS.items():
+def show_names(what: str, abouts: Mapping[str, str]) -> None:
+    """Print every name with what it is."""
+    made = table(what, "what it is")
+    for name, about in abouts.items():
         made.add_row(name, about)
     console().print(made)
 
 
 def show_noise(*, as_json: bool) -> None:
     """Print every sort of noise with what it is, and every preset with its source."""
+    presets = {name: made.source for name, made in PRESETS.items()}
     if as_json:
-        emit_json({"noise": dict(NOISE), "presets": {name: made.source for name, made in PRESETS.items()}})
+        emit_json({"noise": dict(NOISE), "presets": presets})
         return
-    for heading, rows in (
-        ("noise", NOISE),
-        ("preset", {name: made.source for name, made in PRESETS.items()}),
-    ):
-        made = table(heading, "what it is")
-        for name, about in rows.items():
-            made.add_row(name, about)
-        console().print(made)
+    for what, abouts in (("noise", NOISE), ("preset", presets)):
+        show_names(what, abouts)
         _say()
 
 
@@ -134,7 +119,7 @@ def _number(name: str, value: float | None) -> str:
     if value is None:
         return "-"
     if name in SHARES:
-        return _percent(value)
+        return percent(value)
     return f"{value:.4f}" if name == "money" else f"{value:g}" if isinstance(value, int) else f"{value:.1f}"
 
 
@@ -145,7 +130,7 @@ def _results(rows: Iterable[Result], *, header: bool) -> Table:
     for row in rows:
         made.add_row(
             row.arm,
-            _percent(row.success),
+            percent(row.success),
             f"{row.low * 100:.0f} to {row.high * 100:.0f}",
             str(row.calls),
             str(row.identical_repeats),
@@ -191,7 +176,7 @@ def _noise_table(rows: Iterable[NoiseRow]) -> Table:
         span = f"{row.low * 100:.0f} to {row.high * 100:.0f}"
         drop = "-" if row.drop is None else f"{row.drop * 100:+.0f} points"
         made.add_row(
-            row.noise, row.arm, str(row.episodes), _percent(row.solved), span, _percent(row.trajectory), drop
+            row.noise, row.arm, str(row.episodes), percent(row.solved), span, percent(row.trajectory), drop
         )
     return made
 
@@ -274,10 +259,6 @@ def _too_few(evaluation: Evaluation, differences: Sequence[Paired]) -> list[str]
     ]
 
 
-def _percent(rate: float) -> str:
-    return f"{rate * 100:.0f} %"
-
-
 # -- the demo -----------------------------------------------------------------------------------------------------
 
 
@@ -318,7 +299,9 @@ def _scoreboard(evaluation: Evaluation) -> Table:
     made = table("", *request.arms, numeric=request.arms)
     for scenario in request.scenarios:
         here = [rows[scenario, arm] for arm in request.arms]
-        made.add_row(_SHORT[scenario], *(_solved(row) for row in here))
+        made.add_row(
+            scenario.replace("_", " "), *(_of(round(row.success * row.episodes), row) for row in here)
+        )
         if scenario is Scenario.IMPOSSIBLE:
             made.add_row("  and a human was told", *(_of(row.escalated, row) for row in here))
     whole = [rows[ALL, arm] for arm in request.arms]
@@ -327,24 +310,16 @@ def _scoreboard(evaluation: Evaluation) -> Table:
     return made
 
 
-def _solved(row: Result) -> str:
-    return _of(round(row.success * row.episodes), row)
-
-
 def _of(count: int, row: Result) -> str:
-    return f"{count} of {row.episodes} {_percent(count / row.episodes):>6}"
+    return f"{count} of {row.episodes} {percent(count / row.episodes):>6}"
 
 
 def _tell(told: Story) -> None:
     _wrap(f"The user: {told.request}", "", "  ")
     _say()
     for number, line in enumerate(lines(told.handled.trail), start=1):
-        _step(number, line)
-
-
-def _step(number: int, line: StoryLine) -> None:
-    _wrap(f"{number}. {line.did}", "", "   ")
-    _wrap(f"   {line.outcome}", "green" if line.ok else "yellow", "   ")
+        _wrap(f"{number}. {line.did}", "", "   ")
+        _wrap(f"   {line.outcome}", "green" if line.ok else "yellow", "   ")
 
 
 def _wrap(text: str, style: str = "", indent: str = "") -> None:

@@ -23,7 +23,6 @@ from btm.lab.instruction import (
     Instruction,
     about,
     filled_in,
-    first_instruction,
     goes_on_with,
     held_back,
     instructions,
@@ -33,17 +32,6 @@ from btm.lab.instruction import (
 from btm.lab.jsonvalue import pairs, parsed
 from btm.lab.knowledge import Knowledge
 from btm.model import Action, Effect
-
-__all__ = [
-    "AgentCall",
-    "AgentRun",
-    "AgentSettings",
-    "Instruction",
-    "ToolResponse",
-    "first_instruction",
-    "run_agent",
-    "solved",
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +121,7 @@ def run_agent(
     ``wait`` is told how many seconds a context asks to wait before a call; none is waited without it. ``notices`` gives
     what stands in the request before the agent's turn.
     """
-    episode = _EpisodeRun(task, call, tools, settings, wait, notices)
-    return episode.run()
+    return _EpisodeRun(task, call, tools, settings, wait, notices).run()
 
 
 def solved(task: Task, digest: str, run: AgentRun) -> bool:

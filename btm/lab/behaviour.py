@@ -100,7 +100,7 @@ def behaviour(episodes: Sequence[Episode], prices: Prices | None = None) -> tupl
     """Return a row an arm, in the order of the run; the first arm is what the others are held against."""
     arms = list(dict.fromkeys(e.arm for e in episodes))
     solvable = [e for e in episodes if e.scenario != Scenario.IMPOSSIBLE]
-    pairs = {arm: pair_up(solvable, arms[0], arm, lambda e: e.solved) for arm in arms}
+    pairs = {arm: pair_up(solvable, arms[0], arm) for arm in arms}
     return tuple(_row(arm, [e for e in episodes if e.arm == arm], pairs[arm], prices) for arm in arms)
 
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 
 from btm.lab.grid import Cell
 from btm.lab.html_page import Section, table_page
 from btm.lab.metrics import Paired
 from btm.lab.request import Request
+from btm.maps.svg import INK, SOFT, svg_document, svg_text
 
 _WIDTH, _HEIGHT, _GAP = 178.0, 92.0, 8.0
 _LEFT, _TOP = 108.0, 92.0
-_FONT = "font-family='Helvetica, Arial, sans-serif'"
-_INK, _SOFT = "#1a202c", "#4a5568"
 _STRONGEST = 0.2  # the difference from which a colour is at its fullest
 _AHEAD, _BEHIND = (43, 108, 176), (192, 86, 33)
 
@@ -28,32 +26,21 @@ def draw_grid(cells: Sequence[Cell], subject: str) -> str:
     for number, passes in enumerate(blocks):
         top = _TOP + number * block_height
         named = f"learned in {passes} {'pass' if passes == 1 else 'passes'}"
-        body.append(_text(24, top - 8, named, 12, _SOFT, weight="bold"))
+        body.append(svg_text(24, top - 8, named, 12, SOFT, weight="bold"))
         for place, allowance in enumerate(columns):
             budget = "budget +{:g} to {:g}".format(*allowance)
-            body.append(_text(_LEFT + place * (_WIDTH + _GAP), top - 8, budget, 12, _SOFT))
+            body.append(svg_text(_LEFT + place * (_WIDTH + _GAP), top - 8, budget, 12, SOFT))
         for place, contrast in enumerate(rows):
             y = top + place * (_HEIGHT + _GAP)
-            body.append(_text(24, y + _HEIGHT / 2, f"contrast {contrast:g}", 12, _SOFT))
+            body.append(svg_text(24, y + _HEIGHT / 2, f"contrast {contrast:g}", 12, SOFT))
         for cell in (cell for cell in cells if cell.passes == passes):
             x = _LEFT + columns.index(cell.allowance) * (_WIDTH + _GAP)
             body += _square(cell, x, top + rows.index(cell.contrast) * (_HEIGHT + _GAP))
     width = _LEFT + len(columns) * (_WIDTH + _GAP) + 16
     height = _TOP + len(blocks) * block_height
     title = f"btm against the best fixed order in hindsight, {subject}"
-    return "\n".join(
-        [
-            f"<svg xmlns='http://www.w3.org/2000/svg' width='{width:.0f}' height='{height:.0f}' "
-            f"viewBox='0 0 {width:.0f} {height:.0f}'>",
-            f"<title>{escape(title)}</title>",
-            "<rect width='100%' height='100%' fill='#ffffff'/>",
-            _text(24, 30, title, 16, _INK, weight="bold"),
-            _text(24, 50, _legend(cells), 12, _SOFT),
-            *body,
-            "</svg>",
-            "",
-        ]
-    )
+    head = [svg_text(24, 30, title, 16, INK, weight="bold"), svg_text(24, 50, _legend(cells), 12)]
+    return svg_document(width, height, title, [*head, *body])
 
 
 def grid_page(cells: Sequence[Cell], subject: str, request: Request) -> str:
@@ -102,24 +89,24 @@ def _square(cell: Cell, x: float, y: float) -> list[str]:
         round(255 - (255 - c) * 0.75 * full) for c in (_AHEAD if found.difference >= 0 else _BEHIND)
     )
     dark = full > 0.6
-    ink, soft = ("#ffffff", "#edf2f7") if dark else (_INK, _SOFT)
+    ink, soft = ("#ffffff", "#edf2f7") if dark else (INK, SOFT)
     headline = f"{found.difference * 100:+.1f}  ({found.low * 100:+.1f} to {found.high * 100:+.1f})"
     informed = cell.informed_against_best.difference * 100
     shuffled = cell.against_shuffled
     return [
         f"<rect x='{x:.0f}' y='{y:.0f}' width='{_WIDTH:.0f}' height='{_HEIGHT:.0f}' rx='6' "
         f"fill='rgb({red},{green},{blue})' stroke='#cbd5e0'/>",
-        _text(x + 10, y + 22, headline, 14, ink, weight="bold"),
-        _text(x + 10, y + 40, f"btm {cell.solved['btm'] * 100:.1f} %", 11, soft),
-        _text(
+        svg_text(x + 10, y + 22, headline, 14, ink, weight="bold"),
+        svg_text(x + 10, y + 40, f"btm {cell.solved['btm'] * 100:.1f} %", 11, soft),
+        svg_text(
             x + 10,
             y + 54,
             f"{cell.best.removeprefix('order:')} {cell.solved[cell.best] * 100:.1f} %",
             11,
             soft,
         ),
-        _text(x + 10, y + 68, f"told the chances {informed:+.1f}", 11, soft),
-        _text(
+        svg_text(x + 10, y + 68, f"told the chances {informed:+.1f}", 11, soft),
+        svg_text(
             x + 10,
             y + 82,
             f"right - shuffled {shuffled.difference * 100:+.1f} ({shuffled.low * 100:+.0f} to {shuffled.high * 100:+.0f})",
@@ -127,10 +114,3 @@ def _square(cell: Cell, x: float, y: float) -> list[str]:
             soft,
         ),
     ]
-
-
-def _text(x: float, y: float, words: str, size: int, fill: str, weight: str = "normal") -> str:
-    return (
-        f"<text x='{x:.0f}' y='{y:.0f}' {_FONT} font-size='{size}' font-weight='{weight}' fill='{fill}'>"
-        f"{escape(words)}</text>"
-    )

@@ -66,15 +66,13 @@ def standing(text: str, tool: str, *, writes: bool) -> tuple[Instruction, ...]:
 
     ``writes`` says whether the tool changes something.
     """
-    found: list[Instruction] = []
-    for line in _CHECK.finditer(text):
-        before = line["before"]
-        if before is None or writes:
-            found += [said for said in (_read("verify", line["rest"]),) if said is not None]
-    for line in _DOWN.finditer(text):
-        if line["tool"] == tool:
-            found += [said for said in (_read("switch", line["rest"]),) if said is not None]
-    return tuple(found)
+    checks = (line for line in _CHECK.finditer(text) if line["before"] is None or writes)
+    down = (line for line in _DOWN.finditer(text) if line["tool"] == tool)
+    read = [
+        *(_read("verify", line["rest"]) for line in checks),
+        *(_read("switch", line["rest"]) for line in down),
+    ]
+    return tuple(said for said in read if said is not None)
 
 
 def filled_in(said: Instruction, mine: Mapping[str, Any]) -> Instruction | None:
@@ -119,11 +117,6 @@ def about(text: str) -> tuple[str, Mapping[str, Any]] | None:
     """Return the earlier call that a context is about, or None when it is about the call just made."""
     found = _ABOUT.search(text)
     return (found["tool"], _split(found["rest"])[1] or {}) if found else None
-
-
-def first_instruction(text: str) -> Instruction | None:
-    """Return the first thing that a context says to do, or None when it says nothing that can be done."""
-    return next(iter(instructions(text)), None)
 
 
 def _read(verb: str, rest: str) -> Instruction | None:

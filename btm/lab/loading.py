@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 from btm.errors import EvaluationError, did_you_mean
 from btm.fallback import FallbackMap
 from btm.lab.declared import ClassEnvironment, is_declared
-from btm.lab.environment import Clock, Environment, Session, Task, ToolSpec, simulated_clock
+from btm.lab.environment import Environment
 from btm.lab.toolspec import where
 
 _MEMBERS = ("fallback_map", "tools", "tasks", "left_out", "open")
@@ -88,20 +87,8 @@ class Remapped:
     fallback_map: str
     domain: str
 
-    @property
-    def tools(self) -> Mapping[str, ToolSpec]:
-        return self.environment.tools
-
-    @property
-    def tasks(self) -> Sequence[Task]:
-        return self.environment.tasks
-
-    @property
-    def left_out(self) -> Mapping[str, str]:
-        return self.environment.left_out
-
-    def open(self, task: Task, clock: Clock = simulated_clock) -> Session:
-        return self.environment.open(task, clock)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.environment, name)
 
 
 def map_of(environment: Environment) -> FallbackMap:

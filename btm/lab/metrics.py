@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -170,12 +171,15 @@ def _cells(values: Iterable[tuple[Episode, float]]) -> dict[tuple[int, str], tup
 
 def differences(episodes: Iterable[Episode], a: str, b: str) -> list[tuple[Episode, float]]:
     """Return the episodes of ``a`` that ``b`` tried too, each with how much better ``a`` did (1, 0 or -1)."""
+    return [(one, float(one.solved) - float(other.solved)) for one, other in _both_tried(episodes, a, b)]
+
+
+def _both_tried(episodes: Iterable[Episode], a: str, b: str) -> list[tuple[Episode, Episode]]:
     by_arm: dict[str, dict[tuple[str, str, int], Episode]] = {a: {}, b: {}}
     for e in episodes:
         if e.arm in by_arm:
             by_arm[e.arm][e.scenario, e.task_id, e.world] = e
-    theirs = by_arm[b]
-    return [(e, float(e.solved) - float(theirs[key].solved)) for key, e in by_arm[a].items() if key in theirs]
+    return [(e, by_arm[b][key]) for key, e in by_arm[a].items() if key in by_arm[b]]
 
 
 def paired(episodes: Sequence[Episode], scenarios: Sequence[str] = ()) -> tuple[Paired, ...]:
@@ -191,7 +195,7 @@ def paired(episodes: Sequence[Episode], scenarios: Sequence[str] = ()) -> tuple[
 
 def compare(episodes: Sequence[Episode], a: str, b: str, scenario: str = ALL) -> Paired:
     """Compare two arms on the episodes that both tried."""
-    pairs = pair_up(episodes, a, b, lambda e: e.solved)
+    pairs = pair_up(episodes, a, b)
     interval, p = paired_interval(pairs), mcnemar(pairs)
     found = differences(episodes, a, b)
     if found and not _independent([e for e, _ in found]):
@@ -203,16 +207,9 @@ def compare(episodes: Sequence[Episode], a: str, b: str, scenario: str = ALL) ->
     return Paired(a, b, scenario, pairs.difference, interval.low, interval.high, p)
 
 
-def pair_up(episodes: Iterable[Episode], a: str, b: str, good: Callable[[Episode], bool]) -> Pairs:
-    """Count on how many episodes that both arms tried ``good`` holds for both, one or neither of them."""
-    by_arm: dict[str, dict[tuple[str, str, int], bool]] = {a: {}, b: {}}
-    for e in episodes:
-        if e.arm in by_arm:
-            by_arm[e.arm][e.scenario, e.task_id, e.world] = good(e)
-    shared = by_arm[a].keys() & by_arm[b].keys()
-    counts = {(x, y): 0 for x in (True, False) for y in (True, False)}
-    for key in shared:
-        counts[by_arm[a][key], by_arm[b][key]] += 1
+def pair_up(episodes: Iterable[Episode], a: str, b: str) -> Pairs:
+    """Count how many of the episodes that both arms tried both, one or neither of them solved."""
+    counts = Counter((one.solved, other.solved) for one, other in _both_tried(episodes, a, b))
     return Pairs(counts[True, True], counts[True, False], counts[False, True], counts[False, False])
 
 

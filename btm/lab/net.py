@@ -36,7 +36,7 @@ def net_of(episodes: Sequence[Episode], scenario: str) -> tuple[Net, ...]:
     for arm in others:
         for kind in kinds:
             some = [e for e in here if kind is None or kind in e.kinds]
-            pairs = pair_up(some, arm, first, lambda e: e.solved)
+            pairs = pair_up(some, arm, first)
             gained, lost = pairs.only_a, pairs.only_b
             before = pairs.both + lost
             found.append(Net(arm, first, scenario, kind, pairs.n, before, gained, lost, gained - lost))

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from btm.lab.faults.corrupt import Place, parts_of
+from btm.lab.faults.corrupt import Place
 from btm.lab.faults.draw import Draw
 from btm.lab.faults.kinds import MAY_FOLLOW_THE_EFFECT, RETURNED
+from btm.lab.faults.paths import parts_of
 from btm.lab.faults.plan import Fault, RandomFaults, Site
 from btm.lab.faults.settings import FaultSettings
 from btm.lab.faults.shape import Shapes

@@ -41,7 +41,7 @@ def detectable_difference(pairs: Pairs) -> float:
 def detectable(episodes: Sequence[Episode], a: str, b: str, scenario: str = ALL) -> float:
     """Return the smallest difference that these episodes could show. Episodes of one task count as one: they are alike."""
     here = [e for e in episodes if scenario in (e.scenario, ALL)]
-    pairs = pair_up(here, a, b, lambda e: e.solved)
+    pairs = pair_up(here, a, b)
     tasks = len({e.task_id for e in here if e.arm in (a, b)})
     share = tasks / pairs.n if pairs.n else 0.0
     only_a, only_b = round(pairs.only_a * share), round(pairs.only_b * share)

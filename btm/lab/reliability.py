@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from btm.lab.calibration import Calibration
 from btm.lab.forecasts import Method
 from btm.lab.intervals import Interval, wilson
+from btm.maps.svg import INK, SOFT, svg_document, svg_text
 from btm.support.untrusted import cut
 
 BINS = 10
@@ -21,8 +21,7 @@ _SIZE = 400.0  # of the square, in pixels
 _LEFT, _TOP = 68.0, 96.0
 _STRIP = 64.0  # height of the bars that count attempts
 _WIDTH = _LEFT + _SIZE + 36.0
-_FONT = "font-family='Helvetica, Arial, sans-serif'"
-_INK, _SOFT, _GRID = "#1a202c", "#4a5568", "#e2e8f0"
+_GRID = "#e2e8f0"
 _POOLED, _RAW = "#2b6cb0", "#c05621"
 
 
@@ -63,27 +62,22 @@ def draw(calibration: Calibration, subject: str = "") -> str:
     attempts = len(calibration.outcomes)
     height = _TOP + _SIZE + 46 + _STRIP + 96
     largest = max(math.sqrt(b.n) for b in (*pooled, *raw))
+    title = "What was foretold, and what happened"
+    errors = f"pooled {calibration_error(pooled):.3f}, raw rate {calibration_error(raw):.3f}"
     body = [
-        f"<svg xmlns='http://www.w3.org/2000/svg' width='{_WIDTH:.0f}' height='{height:.0f}' "
-        f"viewBox='0 0 {_WIDTH:.0f} {height:.0f}'>",
-        f"<rect width='{_WIDTH:.0f}' height='{height:.0f}' fill='#ffffff'/>",
-        _text(_LEFT, 32, "What was foretold, and what happened", 17, _INK, bold=True),
-        _text(_LEFT, 54, cut(f"{attempts:,} held-out attempts{f', {subject}' if subject else ''}", 68), 12),
-        _text(
-            _LEFT,
-            72,
-            f"expected calibration error: pooled {calibration_error(pooled):.3f}, raw rate {calibration_error(raw):.3f}",
-            12,
+        svg_text(_LEFT, 32, title, 17, INK, weight="bold"),
+        svg_text(
+            _LEFT, 54, cut(f"{attempts:,} held-out attempts{f', {subject}' if subject else ''}", 68), 12
         ),
+        svg_text(_LEFT, 72, f"expected calibration error: {errors}", 12),
         *_grid(),
         *(_mark(b, largest, round_=False) for b in raw),
         *(_whisker(b) for b in pooled),
         *(_mark(b, largest, round_=True) for b in pooled),
         *_strip(pooled),
         *_legend(_TOP + _SIZE + 46 + _STRIP + 44),
-        "</svg>",
     ]
-    return "\n".join(body) + "\n"
+    return svg_document(_WIDTH, height, title, body)
 
 
 def _x(value: float) -> float:
@@ -94,23 +88,6 @@ def _y(value: float) -> float:
     return _TOP + (1.0 - value) * _SIZE
 
 
-def _text(
-    x: float,
-    y: float,
-    text: str,
-    size: int,
-    colour: str = _SOFT,
-    *,
-    anchor: str = "start",
-    bold: bool = False,
-) -> str:
-    weight = " font-weight='bold'" if bold else ""
-    return (
-        f"<text x='{x:.1f}' y='{y:.1f}' {_FONT} font-size='{size}' fill='{colour}' "
-        f"text-anchor='{anchor}'{weight}>{escape(text)}</text>"
-    )
-
-
 def _grid() -> list[str]:
     drawn = []
     for step in range(6):
@@ -118,16 +95,16 @@ def _grid() -> list[str]:
         drawn += [
             f"<line x1='{_x(value):.1f}' y1='{_y(0):.1f}' x2='{_x(value):.1f}' y2='{_y(1):.1f}' stroke='{_GRID}'/>",
             f"<line x1='{_x(0):.1f}' y1='{_y(value):.1f}' x2='{_x(1):.1f}' y2='{_y(value):.1f}' stroke='{_GRID}'/>",
-            _text(_x(value), _y(0) + 18, f"{value:.1f}", 12, anchor="middle"),
-            _text(_x(0) - 10, _y(value) + 4, f"{value:.1f}", 12, anchor="end"),
+            svg_text(_x(value), _y(0) + 18, f"{value:.1f}", 12, anchor="middle"),
+            svg_text(_x(0) - 10, _y(value) + 4, f"{value:.1f}", 12, anchor="end"),
         ]
     middle = _y(0.5)
     return [
         *drawn,
         f"<line x1='{_x(0):.1f}' y1='{_y(0):.1f}' x2='{_x(1):.1f}' y2='{_y(1):.1f}' "
-        f"stroke='{_SOFT}' stroke-dasharray='5 5'/>",
+        f"stroke='{SOFT}' stroke-dasharray='5 5'/>",
         f"<g transform='rotate(-90 22 {middle:.1f})'>"
-        + _text(22, middle, "share that worked", 13, _INK, anchor="middle")
+        + svg_text(22, middle, "share that worked", 13, INK, anchor="middle")
         + "</g>",
     ]
 
@@ -158,9 +135,7 @@ def _strip(found: Sequence[Bin]) -> list[str]:
     """Draw how many attempts each chance was foretold for, below the square and on the same axis."""
     bottom = _y(0) + 46 + _STRIP
     most = max(b.n for b in found)
-    drawn = [
-        f"<line x1='{_x(0):.1f}' y1='{bottom:.1f}' x2='{_x(1):.1f}' y2='{bottom:.1f}' stroke='{_SOFT}'/>"
-    ]
+    drawn = [f"<line x1='{_x(0):.1f}' y1='{bottom:.1f}' x2='{_x(1):.1f}' y2='{bottom:.1f}' stroke='{SOFT}'/>"]
     width = _SIZE / BINS
     for b in found:
         left = _x(min(int(b.foretold * BINS), BINS - 1) / BINS)
@@ -168,12 +143,12 @@ def _strip(found: Sequence[Bin]) -> list[str]:
         drawn += [
             f"<rect x='{left + 2:.1f}' y='{bottom - tall:.1f}' width='{width - 4:.1f}' height='{tall:.1f}' "
             f"fill='{_POOLED}' fill-opacity='0.35'/>",
-            _text(left + width / 2, bottom - tall - 4, f"{b.n:,}", 11, anchor="middle"),
+            svg_text(left + width / 2, bottom - tall - 4, f"{b.n:,}", 11, anchor="middle"),
         ]
     return [
         *drawn,
-        _text(
-            _x(0.5), bottom + 18, "foretold chance, and attempts foretold with it", 13, _INK, anchor="middle"
+        svg_text(
+            _x(0.5), bottom + 18, "foretold chance, and attempts foretold with it", 13, INK, anchor="middle"
         ),
     ]
 
@@ -181,8 +156,8 @@ def _strip(found: Sequence[Bin]) -> list[str]:
 def _legend(y: float) -> list[str]:
     return [
         f"<circle cx='{_LEFT + 7:.1f}' cy='{y - 4:.1f}' r='7' fill='{_POOLED}' fill-opacity='0.85'/>",
-        _text(_LEFT + 22, y, "pooled posterior, with the 95 % interval of the share", 12),
+        svg_text(_LEFT + 22, y, "pooled posterior, with the 95 % interval of the share", 12),
         f"<rect x='{_LEFT + 1:.1f}' y='{y + 12:.1f}' width='12' height='12' fill='none' stroke='{_RAW}' "
         "stroke-width='1.5'/>",
-        _text(_LEFT + 22, y + 22, "raw rate of the key; larger marks stand for more attempts", 12),
+        svg_text(_LEFT + 22, y + 22, "raw rate of the key; larger marks stand for more attempts", 12),
     ]

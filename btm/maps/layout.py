@@ -6,10 +6,12 @@ longest path, long lines get joints, layers are ordered by barycentres, and boxe
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
+
+import networkx as nx
 
 from btm.maps.picture import Box, PictureEdge
 
@@ -39,20 +41,11 @@ class Placed:
 
 def components(boxes: Sequence[Box], lines: Iterable[PictureEdge]) -> list[list[Box]]:
     """Return groups of boxes that lines connect, the largest first, boxes in their given order."""
-    group = {box.key: box.key for box in boxes}
-
-    def root(key: str) -> str:
-        while group[key] != key:
-            group[key] = group[group[key]]
-            key = group[key]
-        return key
-
-    for line in lines:
-        group[root(line.source)] = root(line.target)
-    found: dict[str, list[Box]] = {}
-    for box in boxes:
-        found.setdefault(root(box.key), []).append(box)
-    return sorted(found.values(), key=lambda members: -len(members))
+    graph: Any = nx.Graph()
+    graph.add_nodes_from(box.key for box in boxes)
+    graph.add_edges_from((line.source, line.target) for line in lines)
+    found = [[box for box in boxes if box.key in keys] for keys in nx.connected_components(graph)]
+    return sorted(found, key=lambda members: -len(members))
 
 
 def layered(boxes: Sequence[Box], lines: Sequence[PictureEdge], sizes: Mapping[str, Size]) -> Placed:
@@ -108,37 +101,17 @@ def _without_circles(keys: Sequence[str], edges: Sequence[tuple[str, str]]) -> l
 
 
 def _ranks(keys: Sequence[str], edges: Sequence[tuple[str, str]]) -> dict[str, int]:
-    rank = dict.fromkeys(keys, 0)
-    for _ in keys:  # at most one pass a box: the longest path has no more lines than boxes
-        changed = False
-        for source, target in edges:
-            if rank[target] < rank[source] + 1:
-                rank[target] = rank[source] + 1
-                changed = True
-        if not changed:
-            break
-    return rank
+    graph: Any = nx.DiGraph(edges)
+    graph.add_nodes_from(keys)
+    return {key: rank for rank, layer in enumerate(nx.topological_generations(graph)) for key in layer}
 
 
 def _ranks_by_distance(keys: Sequence[str], edges: Iterable[tuple[str, str]]) -> dict[str, int]:
     """Give each box its distance from the middle box: few layers, and no line crosses more than one gap."""
-    beside: dict[str, list[str]] = {key: [] for key in keys}
-    for a, b in edges:
-        beside[a].append(b)
-        beside[b].append(a)
-
-    def distances(start: str) -> dict[str, int]:
-        found = {start: 0}
-        queue = deque([start])
-        while queue:
-            here = queue.popleft()
-            for other in beside[here]:
-                if other not in found:
-                    found[other] = found[here] + 1
-                    queue.append(other)
-        return found
-
-    return min((distances(key) for key in keys[:_MAX_ROOTS]), key=lambda found: max(found.values()))
+    graph: Any = nx.Graph(edges)
+    graph.add_nodes_from(keys)
+    found = (dict(nx.single_source_shortest_path_length(graph, key)) for key in keys[:_MAX_ROOTS])
+    return min(found, key=lambda distances: max(distances.values()))
 
 
 def _chains(edges: Iterable[tuple[str, str]], rank: Mapping[str, int]) -> dict[tuple[str, str], list[str]]:

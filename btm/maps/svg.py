@@ -12,7 +12,6 @@ from btm.errors import MissingExtraError
 from btm.maps.layout import LABEL_CHARACTER, Placed, Point, Size, components, layered
 from btm.maps.picture import COLOURS, DEAD_END, Box, Look, Picture, PictureEdge
 
-_FONT = "font-family='Helvetica, Arial, sans-serif'"
 _CHARACTER = 7.3  # the width of one character at 13 px, a little generous
 _MARGIN = 28.0
 _GROUP_GAP = 40.0
@@ -20,6 +19,38 @@ _GRID_WIDTH = 1_000.0
 _OFF = tuple(
     15.0 * step * side for step in range(12) for side in (-1, 1)
 )  # how far off its line a label may stand
+
+
+INK, SOFT = "#1a202c", "#4a5568"
+
+
+def svg_document(width: float, height: float, title: str, body: Sequence[str]) -> str:
+    """Return an SVG document of its parts, on white."""
+    head = [
+        f"<svg xmlns='http://www.w3.org/2000/svg' width='{width:.0f}' height='{height:.0f}' "
+        f"viewBox='0 0 {width:.0f} {height:.0f}'>",
+        f"<title>{escape(title)}</title>",
+        "<rect width='100%' height='100%' fill='#ffffff'/>",
+    ]
+    return "\n".join([*head, *body, "</svg>", ""])
+
+
+def svg_text(
+    x: float,
+    y: float,
+    text: str,
+    size: float,
+    fill: str = SOFT,
+    *,
+    anchor: str = "start",
+    weight: str = "normal",
+) -> str:
+    """Return a line of text; ``anchor`` says which end of it stands at ``x``: start, middle or end."""
+    shown = "".join(c if c.isprintable() else "\ufffd" for c in text)
+    return (
+        f"<text x='{x:.1f}' y='{y:.1f}' font-family='Helvetica, Arial, sans-serif' font-size='{size}'"
+        f" font-weight='{weight}' fill='{fill}' text-anchor='{anchor}'>{escape(shown)}</text>"
+    )
 
 
 def draw_svg(picture: Picture) -> str:
@@ -42,20 +73,12 @@ def draw_svg(picture: Picture) -> str:
             body.extend(drawn)
             y, width = y + height + _GROUP_GAP * 0.6, max(width, wide)
     body.extend(_legend(y))
-    total_width, total_height = width + 2 * _MARGIN, y + 50
-    return "\n".join(
-        [
-            f"<svg xmlns='http://www.w3.org/2000/svg' width='{total_width:.0f}' height='{total_height:.0f}' "
-            f"viewBox='0 0 {total_width:.0f} {total_height:.0f}'>",
-            f"<title>Fallback map: {escape(picture.domain)}</title>",
-            "<rect width='100%' height='100%' fill='#ffffff'/>",
-            _text(_MARGIN, 36, f"Fallback map: {picture.domain}", 20, "#1a202c", weight="bold"),
-            _text(_MARGIN, 56, _summary(picture), 12, "#4a5568"),
-            *body,
-            "</svg>",
-            "",
-        ]
-    )
+    title = f"Fallback map: {picture.domain}"
+    head = [
+        svg_text(_MARGIN, 36, title, 20, INK, weight="bold"),
+        svg_text(_MARGIN, 56, _summary(picture), 12),
+    ]
+    return svg_document(width + 2 * _MARGIN, y + 50, title, [*head, *body])
 
 
 def _sections(alone: Sequence[Box]) -> tuple[tuple[str, list[Box]], ...]:
@@ -141,7 +164,7 @@ def _label(
     taken.append((x, y, width / 2, 7.0))
     return (
         f"<rect x='{x - width / 2:.1f}' y='{y - 7:.1f}' width='{width:.1f}' height='14' rx='3' fill='#ffffff'"
-        f" fill-opacity='0.9'/>" + _text(x, y + 3.5, text, 10, "#2d3748", anchor="middle")
+        f" fill-opacity='0.9'/>" + svg_text(x, y + 3.5, text, 10, "#2d3748", anchor="middle")
     )
 
 
@@ -153,17 +176,17 @@ def _box(box: Box, x: float, y: float, size: tuple[float, float]) -> str:
     parts = [
         f"<rect x='{x:.1f}' y='{y:.1f}' width='{width:.1f}' height='{height:.1f}' rx='6' fill='{fill}'"
         f" stroke='{edge}' stroke-width='{weight}'{dashes}/>",
-        _text(x + width / 2, y + 19.5, box.title, 13, "#1a202c", anchor="middle"),
+        svg_text(x + width / 2, y + 19.5, box.title, 13, INK, anchor="middle"),
     ]
     if box.note:
-        parts.append(_text(x + width / 2, y + 36, box.note, 10.5, "#4a5568", anchor="middle"))
+        parts.append(svg_text(x + width / 2, y + 36, box.note, 10.5, SOFT, anchor="middle"))
     return "".join(parts)
 
 
 def _grid(
     title: str, boxes: Sequence[Box], sizes: Mapping[str, tuple[float, float]], top: float
 ) -> tuple[list[str], float, float]:
-    drawn = [_text(_MARGIN, top + 4, title, 13, "#4a5568", weight="bold")]
+    drawn = [svg_text(_MARGIN, top + 4, title, 13, SOFT, weight="bold")]
     x, y, row, widest = 0.0, top + 18, 0.0, 0.0
     for box in boxes:
         width, height = sizes[box.key]
@@ -192,20 +215,10 @@ def _legend(y: float) -> list[str]:
     ):
         drawn.append(
             f"<path d='M{x + 8:.0f},{y + 14:.0f} h34' stroke='#4a5568' stroke-width='{weight}'{dashes}/>"
-            + _text(x + 48, y + 18, name, 12, "#4a5568")
+            + svg_text(x + 48, y + 18, name, 12)
         )
         x += 58 + len(name) * 6.6
     return drawn
-
-
-def _text(
-    x: float, y: float, text: str, size: float, fill: str, *, anchor: str = "start", weight: str = "normal"
-) -> str:
-    shown = "".join(c if c.isprintable() else "\ufffd" for c in text)
-    return (
-        f"<text x='{x:.1f}' y='{y:.1f}' {_FONT} font-size='{size}' font-weight='{weight}' fill='{fill}'"
-        f" text-anchor='{anchor}'>{escape(shown)}</text>"
-    )
 
 
 _SHARES = (0.5, 0.38, 0.62, 0.28, 0.72, 0.2, 0.8)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from btm.lab.instruction import about, first_instruction
+from btm.lab.instruction import about, instructions
 from btm.memory import ToolMemory
 from btm.model import Action, ToolCall
 from btm.runtime.drivers import Handled
@@ -74,7 +74,7 @@ class Literal:
                     return handled.result
                 return handled.result if handled.error is None else self._end("error")
             text = handled.context.text
-            said = first_instruction(text)
+            said = next(iter(instructions(text)), None)
             if said is None:
                 return handled.result
             earlier = about(text)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from btm.fallback import Step
 from btm.lab.agent import AgentRun, AgentSettings, ToolResponse, run_agent, solved
 from btm.lab.environment import ShownValue, Task
-from btm.lab.instruction import Instruction, first_instruction
+from btm.lab.instruction import Instruction, instructions
 from btm.lab.jsonvalue import leaves
 from btm.lab.looking import Shown, anywhere, look
 from btm.lab.shop import ShopEnvironment, ShopSession
@@ -389,7 +389,7 @@ RETRY, VERIFY_, SWITCH = Action.RETRY, Action.VERIFY, Action.SWITCH
     ],
 )
 def test_the_first_line_is_read(text: str, expected: Instruction | None) -> None:
-    assert first_instruction(text) == expected
+    assert next(iter(instructions(text)), None) == expected
 
 
 @pytest.mark.parametrize("action", list(Action))
@@ -398,7 +398,7 @@ def test_what_the_context_writes_is_what_the_agent_reads(action: Action) -> None
     step = Step(action, "get_order", arguments, missing=("zip",), wait_s=3.0)
     failed = ToolCall("get_order", arguments)
     plan = RecoveryPlan("i", failed, Outcome(ErrorKind.TIMEOUT), (step,))
-    read = first_instruction("next: " + instruction(step, plan))
+    (read,) = instructions("next: " + instruction(step, plan))
     assert read is not None
     assert read.action is action
     if action in (Action.SWITCH, Action.VERIFY, Action.REPAIR):
@@ -409,8 +409,8 @@ def test_what_the_context_writes_is_what_the_agent_reads(action: Action) -> None
 
 @given(st.text(max_size=200))
 def test_any_text_can_be_read(text: str) -> None:
-    first_instruction(text)
-    first_instruction("next: " + text)
+    instructions(text)
+    instructions("next: " + text)
 
 
 # Looking

@@ -86,7 +86,7 @@ def test_two_halves_need_two_tasks() -> None:
 
 def test_pairs_are_of_the_same_world() -> None:
     small = evaluate(replace(ABLATION, tasks=4, worlds=3, passes=1, arms=("bare", "btm")))
-    assert pair_up(small.episodes, "btm", "bare", lambda e: e.solved).n == 3 * 2
+    assert pair_up(small.episodes, "btm", "bare").n == 3 * 2
 
 
 def test_the_command_says_how_many_worlds_and_passes() -> None:

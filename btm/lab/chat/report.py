@@ -45,7 +45,7 @@ def comparisons(measured: Measured) -> tuple[Paired, ...]:
     for scenario in [*scenarios, *([ALL] if len(scenarios) > 1 else [])]:
         here = [e for e in episodes if scenario in (e.scenario, ALL)]
         for a, b in pairs:
-            counts = pair_up(here, a, b, lambda e: e.solved)
+            counts = pair_up(here, a, b)
             low, high = paired_interval(counts)
             found.append(Paired(a, b, scenario, counts.difference, low, high, mcnemar(counts)))
     return tuple(found)

@@ -6,7 +6,11 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
 from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from btm.errors import EvaluationError
 from btm.lab.faults.draw import Draw
@@ -17,8 +21,10 @@ from btm.lab.shop.tools import ShopSession
 HAND_OVER = "transfer_to_human"
 """The tool that hands a task to a human."""
 
-_ORDERS = ("track_shipment", "get_order", "cancel_order", "submit_cancellation_form", HAND_OVER)
-_ACCOUNTS = ("find_user_by_email", "search_customers", "get_user", "update_email", HAND_OVER)
+_TOOLS: Mapping[str, tuple[str, ...]] = {
+    "orders": ("track_shipment", "get_order", "cancel_order", "submit_cancellation_form", HAND_OVER),
+    "accounts": ("find_user_by_email", "search_customers", "get_user", "update_email", HAND_OVER),
+}
 
 Facts = Mapping[str, Any]
 """What a wording, the gold calls and the answer are filled with."""
@@ -52,19 +58,19 @@ class ChatTask:
         return session.digest(), results
 
 
-@dataclass(frozen=True, slots=True)
-class _TaskTemplate:
-    """Requests of one sort; all texts are templates over the facts of one record."""
+class _TaskTemplate(BaseModel):
+    """Requests of one sort, as ``families.yaml`` has them; all texts are templates over the facts of one record."""
 
-    tools: tuple[str, ...]
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    tools: str
+    facts: str
     wordings: tuple[str, ...]
-    gold: tuple[tuple[str, Mapping[str, str]], ...]
+    gold: tuple[tuple[str, dict[str, str]], ...]
     targets: tuple[str, ...]
     closing: str
-    claims: tuple[str, ...]  # one for each target
-    facts: Callable[[Database], list[Facts]]
+    claims: tuple[str, ...]
     answers: tuple[str, ...] = ()
-    repeated: str = ""  # the target, where none is named
+    repeated: str = ""
 
     def task(self, name: str, facts: Facts, wording: int, target: int) -> ChatTask:
         gold = tuple(
@@ -75,7 +81,7 @@ class _TaskTemplate:
             task_id=f"{name}-{facts['key']}-{wording}-{target}",
             family=name,
             request=self.wordings[wording].format_map(facts),
-            tools=self.tools,
+            tools=_TOOLS[self.tools],
             gold=gold,
             target=self.targets[target],
             repeated=self.repeated or self.targets[target],
@@ -133,102 +139,29 @@ def _with_credit(database: Database) -> list[Facts]:
     return [facts for facts in _accounts(database) if facts["credit"] > 0]
 
 
-_DONE = (
-    r"\b(?:is|was|are|were|been|successfully|now)\s+(?:\w+\s+)?{what}\b|\b(?:I|we)(?:'ve| have)?\s+{what}\b"
-)
-_CANCELLED = _DONE.format(what="cancel+ed")
-_TRACKING = r"\bTRK-\d"
-_AMOUNT = r"\d\.\d|[€$]\s?\d|\b\d+ (?:euro|EUR)"
-
-_FAMILIES: Mapping[str, _TaskTemplate] = {
-    "where": _TaskTemplate(
-        _ORDERS,
-        (
-            "Where is the parcel of order {order}? Tell me its tracking number.",
-            "I am waiting for order {order}. What is the tracking number of the parcel?",
-            "Give me the tracking number of order {order}, please.",
-        ),
-        (("track_shipment", {"order_id": "{order}"}),),
-        ("track_shipment",),
-        "Order {order} is {status}. Its tracking number is {tracking}.",
-        (_TRACKING,),
-        _sent,
-        ("tracking",),
-    ),
-    "email": _TaskTemplate(
-        _ACCOUNTS,
-        (
-            "My e-mail is {email}. Change it to {new_email}, please.",
-            "Please set the e-mail address of my account from {email} to {new_email}.",
-            "The e-mail address of my account is {email}. Please change it to {new_email}.",
-        ),
-        (
-            ("find_user_by_email", {"email": "{email}"}),
-            ("update_email", {"user_id": "{user}", "new_email": "{new_email}"}),
-        ),
-        ("find_user_by_email",),
-        "The e-mail address of your account has been changed to {new_email}.",
-        (_DONE.format(what="(?:changed|updated|set)"),),
-        _accounts,
-        repeated="update_email",
-    ),
-    "cancel": _TaskTemplate(
-        _ORDERS,
-        (
-            "Please cancel order {order}. Reason: {reason}.",
-            "Cancel my order {order}, it was {reason}.",
-            "Order {order} can be cancelled, the reason is: {reason}.",
-        ),
-        (("cancel_order", {"order_id": "{order}", "reason": "{reason}"}),),
-        ("cancel_order",),
-        "Order {order} has been cancelled.",
-        (_CANCELLED,),
-        _pending,
-    ),
-    "credit": _TaskTemplate(
-        _ACCOUNTS,
-        (
-            "How much store credit does the account {user} have?",
-            "My user id is {user}. What is my store credit?",
-            "Look up the store credit of the user {user}.",
-        ),
-        (("get_user", {"user_id": "{user}"}),),
-        ("get_user",),
-        "The store credit of the account is {credit:.2f}.",
-        (_AMOUNT,),
-        _with_credit,
-        ("credit",),
-    ),
-    "errand": _TaskTemplate(
-        _ORDERS,
-        (
-            "Tell me the tracking number of order {other}. Then cancel order {order}, reason: {reason}.",
-            "Two things: what is the tracking number of order {other}? And cancel order {order} (reason: {reason}).",
-        ),
-        (
-            ("track_shipment", {"order_id": "{other}"}),
-            ("cancel_order", {"order_id": "{order}", "reason": "{reason}"}),
-        ),
-        ("cancel_order", "track_shipment"),
-        "The tracking number of order {other} is {tracking}. Order {order} has been cancelled.",
-        (_CANCELLED, _TRACKING),
-        _pending_and_sent,
-        ("tracking",),
-    ),
+_FACTS: Mapping[str, Callable[[Database], list[Facts]]] = {
+    "sent": _sent,
+    "pending": _pending,
+    "pending_and_sent": _pending_and_sent,
+    "accounts": _accounts,
+    "with_credit": _with_credit,
 }
+_FAMILIES = TypeAdapter(dict[str, _TaskTemplate]).validate_python(
+    yaml.safe_load((files("btm.lab.chat") / "families.yaml").read_text("utf-8"))
+)
 FAMILIES = tuple(_FAMILIES)
 """The sorts of request, in the order in which tasks are drawn from them."""
 
 # What demonstrations are made of, by the tools they show: family, record. No task is drawn on these records.
 _SHOWN: Mapping[tuple[str, ...], tuple[tuple[str, str], ...]] = {
-    _ORDERS: (("where", "S1004"), ("errand", "S1001-S1002")),
-    _ACCOUNTS: (("email", "lena_fischer_620"), ("credit", "clara_weiss_390")),
+    _TOOLS["orders"]: (("where", "S1004"), ("errand", "S1001-S1002")),
+    _TOOLS["accounts"]: (("email", "lena_fischer_620"), ("credit", "clara_weiss_390")),
 }
 
 
 @cache
 def _records(family: str) -> tuple[Facts, ...]:
-    return tuple(_FAMILIES[family].facts(fresh()))
+    return tuple(_FACTS[_FAMILIES[family].facts](fresh()))
 
 
 def _free(family: str) -> list[Facts]:

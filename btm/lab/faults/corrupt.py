@@ -18,9 +18,10 @@ from typing import Any
 from btm.lab.faults.clock import START
 from btm.lab.faults.draw import Draw
 from btm.lab.faults.errors import garble
-from btm.lab.faults.paths import holders
+from btm.lab.faults.paths import holders, parts_of
 from btm.lab.faults.shape import DAY, ToolShape
 from btm.lab.faults.values import aged, earlier, has_an_earlier_value, other
+from btm.lab.jsonvalue import parsed
 from btm.model import ErrorKind
 
 Place = tuple[str | int, ...]
@@ -40,11 +41,6 @@ def covers(path: str, place: Place) -> bool:
     """Whether a dotted path names this place or something that holds it."""
     parts = parts_of(path)
     return keys(place)[: len(parts)] == parts
-
-
-def parts_of(path: str) -> tuple[str, ...]:
-    """Return the keys of a dotted path: ``orders[].total`` is ``("orders", "total")``."""
-    return tuple(part for part in path.replace("[]", "").split(".") if part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +69,12 @@ def corrupt(kind: ErrorKind, result: Any, aim: Aim) -> Any | None:
         return garble(result, aim.draw)
     if kind not in _WAYS:
         raise ValueError(f"{kind} does not come as a result; expected malformed, {', '.join(_WAYS)}")
-    parsed, is_text = _parse(result)
+    value = parsed(result)
     ways = BY_VALUE if aim.shape.by_value else _WAYS
-    changed = ways[kind](copy.deepcopy(parsed), aim)
-    if changed is None or changed == parsed:
+    changed = ways[kind](copy.deepcopy(value), aim)
+    if changed is None or changed == value:
         return None
-    return json.dumps(changed) if is_text else changed
+    return changed if value is result else json.dumps(changed)
 
 
 def harms(kind: ErrorKind, shape: ToolShape, used: Mapping[Place, Any]) -> bool:
@@ -92,15 +88,6 @@ def harms(kind: ErrorKind, shape: ToolShape, used: Mapping[Place, Any]) -> bool:
     if kind is ErrorKind.FACTUAL_ERROR:
         return any(covers(path, place) for path in shape.compared for place in used)
     return True
-
-
-def _parse(result: Any) -> tuple[Any, bool]:
-    if isinstance(result, str) and result.lstrip()[:1] in ("{", "["):
-        try:
-            return json.loads(result), True
-        except ValueError:
-            return result, False
-    return result, False
 
 
 def _can_be_old(place: Place, value: Any) -> bool:
@@ -166,12 +153,16 @@ def _drifted(value: Any, aim: Aim) -> Any | None:
         return _linked(value, path)
     form = aim.draw.pick(("renamed", "wrapped", "linked"), "form")
     if form == "wrapped" or path is None:
-        return {"data": value if isinstance(value, dict | list) else {"value": value}, "apiVersion": "2"}
+        return _wrapped(value)
     if form == "linked":
         return _linked(value, path)
     for holder, key in list(holders(value, path)):
         holder[_renamed(key)] = holder.pop(key)
     return value
+
+
+def _wrapped(value: Any) -> Any:
+    return {"data": value if isinstance(value, dict | list) else {"value": value}, "apiVersion": "2"}
 
 
 def _linked(value: Any, path: str) -> Any:
@@ -244,7 +235,7 @@ def _missing_key(value: Any, aim: Aim) -> Any | None:
 def _renamed_key(value: Any, aim: Aim) -> Any | None:
     found = _fields(value, aim)
     if not found or aim.draw.unit("form") < 1 / 3:
-        return {"data": value if isinstance(value, dict | list) else {"value": value}, "apiVersion": "2"}
+        return _wrapped(value)
     holder, key = aim.draw.pick(found, "field")
     holder[_renamed(key)] = holder.pop(key)
     return value
@@ -293,16 +284,10 @@ def _fields(value: Any, aim: Aim, path: tuple[str, ...] = ()) -> list[tuple[dict
     found: list[tuple[dict[str, Any], str]] = []
     for key, inner in value.items():
         here = (*path, str(key))
-        if not any(
-            covers(avoided, here) or covers(".".join(here), _place(avoided)) for avoided in aim.shape.avoid
-        ):
+        if not any(covers(one, here) or covers(".".join(here), parts_of(one)) for one in aim.shape.avoid):
             found.append((value, key))
         found += _fields(inner, aim, here)
     return found
-
-
-def _place(path: str) -> tuple[str, ...]:
-    return tuple(part for part in path.replace("[]", "").split(".") if part)
 
 
 _Way = Callable[[Any, Aim], Any]

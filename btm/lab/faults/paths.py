@@ -6,15 +6,20 @@ from collections.abc import Iterator
 from typing import Any
 
 
+def parts_of(path: str) -> tuple[str, ...]:
+    """Return the keys of a dotted path: ``orders[].total`` is ``("orders", "total")``."""
+    return tuple(part for part in path.replace("[]", "").split(".") if part)
+
+
 def holders(value: Any, path: str) -> Iterator[tuple[dict[str, Any], str]]:
     """Yield every ``(dict, key)`` of ``value`` that ``path`` reaches and that is there.
 
     A list is entered with ``[]`` or without it: a path about one record also holds for a list of such records.
     """
-    yield from _walk(value, [part for part in path.replace("[]", "").split(".") if part])
+    yield from _walk(value, parts_of(path))
 
 
-def _walk(value: Any, parts: list[str]) -> Iterator[tuple[dict[str, Any], str]]:
+def _walk(value: Any, parts: tuple[str, ...]) -> Iterator[tuple[dict[str, Any], str]]:
     if not parts:
         return
     if isinstance(value, list):
