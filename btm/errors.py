@@ -125,5 +125,5 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
     """Return how a message on an unknown name ends: ``; did you mean 'x'?``, or ``otherwise`` when none is near."""
-    close = nearest(name, known)
+    close = nearest(name, map(str, known))
     return f"; did you mean {close!r}?" if close else otherwise

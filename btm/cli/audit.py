@@ -13,6 +13,7 @@ from btm.cli.logs import print_skipped, read_logs, skipped_rows
 from btm.cli.options import FORMAT, JSON, LOGS, STRICT, map_option
 from btm.cli.output import FOUND, console, counted, emit_json, listed, table, write_file
 from btm.fallback import FallbackMap
+from btm.lab.html_page import Section, table_page
 from btm.logs.audit import Audit, Audited, Label, annotate
 from btm.logs.conversation import Skipped
 from btm.logs.learned import heard_once
@@ -98,8 +99,6 @@ def _document(done: Audit, skipped: list[Skipped], worst: int) -> dict[str, Any]
 
 def _write(page: str, logs: tuple[str, ...], done: Audit, worst: int) -> None:
     """Write what was found as a page."""
-    from btm.lab.html_page import Section, table_page  # noqa: PLC0415 - only where it is asked for
-
     totals = [
         (str(label), f"{done.counts[label]:,}", f"{done.conversations_with(label):,}") for label in Label
     ]

@@ -20,6 +20,10 @@ from btm.cli.database import open_existing
 from btm.cli.options import DEFAULT_DATABASE, JSON, POLICIES, map_option
 from btm.cli.output import FOUND, console, emit_json, shown, table
 from btm.errors import BTMError
+from btm.fallback import FallbackMap
+from btm.planning.policy import Policies
+from btm.store import upkeep
+from btm.store.schema import SCHEMA_VERSION
 from btm.support.switch import disabled_by_environment
 
 _OPTIONAL = {
@@ -83,8 +87,6 @@ def _installation() -> Iterator[Remark]:
 
 
 def _authored(map_name: str | None, policies: str) -> Iterator[Remark]:
-    from btm.fallback import FallbackMap  # noqa: PLC0415 - slow to import
-    from btm.planning.policy import Policies  # noqa: PLC0415
 
     try:
         yield Remark("ok", f"policies {policies}", f"{len(Policies.load(policies).rules)} rules")
@@ -110,8 +112,6 @@ def _database(named: str | None) -> Iterator[Remark]:
 
 
 def _of_database(where: str) -> Iterator[Remark]:
-    from btm.store import upkeep  # noqa: PLC0415 - SQLAlchemy is slow to import
-    from btm.store.schema import SCHEMA_VERSION  # noqa: PLC0415
 
     what = f"database {shown(where)}"
     with closing(open_existing(where)) as store:

@@ -18,6 +18,7 @@ from btm.lab.noise import NOISE, PRESETS
 from btm.lab.noisy import NoiseRow, noise_rows
 from btm.lab.outage import OutageRow, outage_of
 from btm.lab.own_agent import agent_title
+from btm.lab.power import detectable
 from btm.lab.report import against_best, command_line, comparisons, summary
 from btm.lab.request import HETEROGENEOUS, OUTAGE, UNIFORM, Evaluation
 from btm.lab.scenarios import Scenario
@@ -240,8 +241,6 @@ def _noise_notes(evaluation: Evaluation) -> list[str]:
 
 def _too_few(evaluation: Evaluation, differences: Sequence[Paired]) -> list[str]:
     """Say of which differences the sample is too small to tell anything."""
-    from btm.lab.power import detectable  # noqa: PLC0415 - only where there is something to compare
-
     first = evaluation.request.arms[0]
     unseen: dict[str, list[str]] = {}
     for row in differences:

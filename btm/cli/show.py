@@ -14,6 +14,7 @@ from btm.cli.health import show_health
 from btm.cli.options import JSON, Number, action_option, database_option, kind_option
 from btm.cli.output import console, emit_json, fail, shown, write_file
 from btm.errors import did_you_mean
+from btm.lab.html_page import Chance, Section, table_page
 from btm.learning.changepoint import Direction, Trend
 from btm.learning.posterior import BetaPosterior
 from btm.model import ErrorKind, EvidenceKey
@@ -132,8 +133,6 @@ def _print(rows: Sequence[Row], found: Mapping[EvidenceKey, Trend], left: int) -
 
 def _write(page: str, database: str, rows: Sequence[Row], found: Mapping[EvidenceKey, Trend]) -> None:
     """Write what was learned as a page: chances with their intervals, and a table of the same."""
-    from btm.lab.html_page import Chance, Section, table_page  # noqa: PLC0415 - only where it is asked for
-
     sections = []
     for (tool, kind), group in groupby(sorted(rows, key=_asked_about), key=_asked_about):
         here = list(group)

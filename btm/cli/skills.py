@@ -11,13 +11,21 @@ from typing import Any
 import click
 from rich.markup import escape
 
+from btm.cli.database import StoredEvidence
 from btm.cli.logs import print_skipped, read_logs, skipped_rows
 from btm.cli.options import FORMAT, JSON, STRICT, map_option
 from btm.cli.output import console, counted, emit_json, fail, percent, progress, table
 from btm.errors import EvaluationError, did_you_mean
 from btm.fallback import FallbackMap
+from btm.lab.environment import load_environment
+from btm.lab.faults.settings import FaultSettings
+from btm.lab.request import HETEROGENEOUS, Request
+from btm.lab.scenarios import Scenario
 from btm.logs.conversation import Skipped
 from btm.logs.listening import Listener
+from btm.model import EvidenceKey
+from btm.skills.analyzer import asking, worded
+from btm.skills.book import retired
 from btm.skills.card import SkillCard, card_yaml, load_cards, write_cards
 from btm.skills.export import export_skills
 from btm.skills.held_out import foretold
@@ -182,9 +190,6 @@ def eval_command(
 
 
 def _simulated(domain: str, worlds: int, seed: int, as_json: bool) -> None:
-    from btm.lab.faults.settings import FaultSettings  # noqa: PLC0415 - the simulation loads slowly
-    from btm.lab.request import HETEROGENEOUS, Request  # noqa: PLC0415
-    from btm.lab.scenarios import Scenario  # noqa: PLC0415
     from btm.lab.skill_runs import compared  # noqa: PLC0415
 
     request = Request(
@@ -246,7 +251,6 @@ def _runs(
 
 
 def _verified(cards: Sequence[SkillCard], domain: str) -> tuple[SkillCard, ...]:
-    from btm.lab.environment import load_environment  # noqa: PLC0415 - only when it is asked for
     from btm.lab.skill_runs import replayed  # noqa: PLC0415
 
     environment = load_environment(domain)
@@ -260,7 +264,6 @@ def _verified(cards: Sequence[SkillCard], domain: str) -> tuple[SkillCard, ...]:
 
 def _worded(cards: Sequence[SkillCard], model: str, base_url: str | None) -> tuple[SkillCard, ...]:
     from btm.judge.models import connected  # noqa: PLC0415 - loads LangChain
-    from btm.skills.analyzer import asking, worded  # noqa: PLC0415
 
     ask = asking(connected(model, base_url))
     return tuple(worded(card, ask) for card in cards)
@@ -270,8 +273,6 @@ def _seen(cards: Sequence[SkillCard], database: str | None) -> dict[str, tuple[f
     """Return for each card what a database has seen of its step: how often it worked, and how often it was tried."""
     if database is None:
         return {}
-    from btm.cli.database import StoredEvidence  # noqa: PLC0415 - only with --db
-    from btm.model import EvidenceKey  # noqa: PLC0415
 
     stored = StoredEvidence.read(database)
     seen = {}
@@ -287,7 +288,6 @@ def _seen(cards: Sequence[SkillCard], database: str | None) -> dict[str, tuple[f
 def _lived(seen: dict[str, tuple[float, float]], card: SkillCard) -> dict[str, Any]:
     if card.id not in seen:
         return {}
-    from btm.skills.book import retired  # noqa: PLC0415 - only with --db
 
     worked, tried = seen[card.id]
     return {"followed_here": tried, "worked_here": worked, "retired": retired(card, worked, tried)}
