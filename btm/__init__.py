@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from btm.fallback import FallbackMap as FallbackMap
     from btm.fallback import Step as Step
     from btm.learning.evidence import Evidence as Evidence
-    from btm.learning.matching import Ticket as Ticket
+    from btm.learning.incidents import Ticket as Ticket
     from btm.learning.posterior import BetaPosterior as BetaPosterior
     from btm.learning.posterior import Priors as Priors
     from btm.memory import ToolMemory as ToolMemory
@@ -55,10 +55,10 @@ if TYPE_CHECKING:
     from btm.model import ToolCall as ToolCall
     from btm.planning.context import Detail as Detail
     from btm.planning.context import Format as Format
-    from btm.planning.options import Skills as Skills
     from btm.planning.plan import Level as Level
     from btm.planning.plan import RecoveryContext as RecoveryContext
     from btm.planning.plan import RecoveryPlan as RecoveryPlan
+    from btm.planning.plan import Skills as Skills
     from btm.planning.plan import Verdict as Verdict
     from btm.planning.planner import Settings as Settings
     from btm.planning.policy import Policies as Policies
@@ -103,7 +103,7 @@ _NAMES = {
     ),
     "btm.fallback": ("FallbackMap", "Step"),
     "btm.learning.evidence": ("Evidence",),
-    "btm.learning.matching": ("Ticket",),
+    "btm.learning.incidents": ("Ticket",),
     "btm.learning.posterior": ("BetaPosterior", "Priors"),
     "btm.memory": ("ToolMemory",),
     "btm.model": (
@@ -121,10 +121,9 @@ _NAMES = {
         "ToolCall",
     ),
     "btm.planning.context": ("Detail", "Format"),
-    "btm.planning.plan": ("Level", "RecoveryContext", "RecoveryPlan", "Verdict"),
+    "btm.planning.plan": ("Level", "RecoveryContext", "RecoveryPlan", "Skills", "Verdict"),
     "btm.planning.planner": ("Settings",),
     "btm.planning.policy": ("Policies",),
-    "btm.planning.options": ("Skills",),
     "btm.runtime.alarm": ("NoveltyAlarm",),
     "btm.runtime.breaker": ("Breaker",),
     "btm.runtime.naming": ("NamingModel",),

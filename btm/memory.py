@@ -18,8 +18,7 @@ from btm.fallback import FallbackMap
 from btm.learning.posterior import BetaPosterior
 from btm.model import BeliefModel, Effect, ErrorKind, EvidenceKey, Family, Incident, Mode, Outcome, ToolCall
 from btm.planning.context import DEFAULT_BUDGET, Detail, Format
-from btm.planning.options import Skills
-from btm.planning.plan import RecoveryContext
+from btm.planning.plan import RecoveryContext, Skills
 from btm.planning.planner import Settings
 from btm.planning.policy import Policies
 from btm.runtime.breaker import Breaker
@@ -30,9 +29,8 @@ from btm.runtime.plain_functions import OnFailure
 from btm.store import Store
 from btm.store.stand_in import open_store
 from btm.support import call_ids
-from btm.support.blocks import Block
-from btm.support.clocks import SteadyClock
-from btm.support.switch import disabled_by_environment
+from btm.support.call_ids import Block
+from btm.support.failsafe import SteadyClock, disabled_by_environment
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -288,7 +286,7 @@ class ToolMemory(MemoryCore):
 
     def belief(self, key: EvidenceKey) -> BetaPosterior:
         """Return the posterior of one key as of now, whether or not it has evidence of its own."""
-        return self._ledger.believing()(key)
+        return self._ledger.believed([key])[key]
 
     def context(
         self, tool: str, kind: ErrorKind | str, call: ToolCall | None = None, *, detail: str = ""

@@ -104,6 +104,10 @@ class Action(ChoiceEnum):
     ABANDON = "abandon"
 
 
+LAST_RESORTS = frozenset({Action.ESCALATE, Action.ABANDON})
+"""What is done when nothing is left to try."""
+
+
 class Mode(ChoiceEnum):
     """How far btm may go: each mode includes what the ones before it do.
 
@@ -160,7 +164,8 @@ class Outcome:
     ``detail`` is a short, redacted piece of the error's text. ``silent`` marks a failure that came back looking
     like a success; ``ambiguous`` a write that may have happened although the call failed. ``confidence`` is how
     sure the classifier is, ``reason`` says why in a sentence, ``rule`` names the rule that decided. ``suspected`` is
-    the failure that a success may be all the same: a hint, and never evidence.
+    the failure that a success may be all the same: a hint, and never evidence. ``missing`` is the required field that an
+    answer lacks.
     """
 
     kind: ErrorKind | None = None
@@ -173,6 +178,7 @@ class Outcome:
     reason: str = ""
     rule: str = ""
     suspected: ErrorKind | None = None
+    missing: str = ""
 
     @property
     def ok(self) -> bool:

@@ -21,7 +21,6 @@ from btm.model import SUCCESS, Action, Effect, ErrorKind, Mode, Outcome, ToolCal
 from btm.planning.context import Format
 from btm.planning.policy import Policies
 from btm.runtime import conversations
-from btm.runtime.drivers import Reply
 
 SLOW = TimeoutError("timed out")
 RETRY = key("get_order", "timeout", "retry")
@@ -436,12 +435,12 @@ def test_memory_is_bounded_over_thirty_thousand_calls(monkeypatch: pytest.Monkey
     memory = memory_of(fallback_map=MAP)
     ledger = memory._ledger
     ledger._emit = lambda event: None  # the database is allowed to grow
-    replies = (Reply({"status": "open"}), Reply({"user_id": "u"}), Reply(error=SLOW), Reply("text"))
+    replies = (({"status": "open"}, None), ({"user_id": "u"}, None), (None, SLOW), ("text", None))
 
     def objects_after(first: int, last: int) -> int:
         for n in range(first, last):
             begun = ledger.begin(call("get_order", f"talk{n // 40}", f"c{n}", order_id=str(n % 9)))
-            ledger.finish(begun, replies[n % 4])
+            ledger.finish(begun, *replies[n % 4])
         gc.collect()
         return len(gc.get_objects())
 
@@ -462,7 +461,7 @@ def test_a_very_long_conversation_is_bounded_too(monkeypatch: pytest.MonkeyPatch
     ledger._emit = lambda event: None
     for n in range(10_000):
         begun = ledger.begin(call("get_order", "talk", f"c{n}", order_id=str(n)))
-        ledger.finish(begun, Reply(error=SLOW) if n % 3 else Reply({"field": n}))
+        ledger.finish(begun, {"field": n}, SLOW if n % 3 else None)
     conversation = ledger.conversations._known["talk"]
     assert len(conversation.tracker.open_incidents) <= 25
     assert len(conversation.facts.known) <= 300

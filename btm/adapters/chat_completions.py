@@ -46,10 +46,9 @@ from btm.planning.failure_text import error_text, result_text
 from btm.runtime.drivers import Handled, Reply
 from btm.runtime.timeouts import Limits, Timeouts, in_own_thread
 from btm.support.call_ids import Turn
-from btm.support.failsafe import safely
+from btm.support.failsafe import is_active, safely
 from btm.support.function_arguments import apply, is_async
 from btm.support.imitations import disarmed
-from btm.support.switch import is_active
 from btm.support.untrusted import tool_name
 
 

@@ -26,9 +26,8 @@ from btm.planning.failure_text import error_text, result_text
 from btm.runtime.drivers import AsyncInvoker, Handled, Invoker, Reply
 from btm.runtime.timeouts import Limits, Timeouts
 from btm.support.call_ids import NO_TURN, Turn
-from btm.support.failsafe import safely
+from btm.support.failsafe import is_active, safely
 from btm.support.imitations import disarmed
-from btm.support.switch import is_active
 
 _MAX_RUNS = 2_000
 

@@ -256,6 +256,7 @@ def _outcome(found: Finding, call: ToolCall, value: Any = None) -> Outcome:
         confidence=_calibrated(found.confidence),
         reason=_clean(found.reason),
         rule=found.rule,
+        missing=found.missing,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -51,16 +50,6 @@ def _at(value: Any, parts: list[str], budget: list[int]) -> Iterator[Any]:
         yield _MISSING
 
 
-_LACKS = "the required field {} is missing"
-_LACKING = re.compile(_LACKS.format(r"(\S{1,100})"))
-
-
-def missing_field(reason: str) -> str:
-    """Return the required field that an answer lacks, as :func:`against` says in its reason; "" for another reason."""
-    found = _LACKING.fullmatch(reason)
-    return found.group(1) if found else ""
-
-
 def against(value: Any, expected: Expectations, now: float | None) -> Finding | None:
     """Return the first expectation that ``value`` (JSON values) does not meet, or None."""
     named = expected.required or expected.types or expected.ranges
@@ -68,7 +57,8 @@ def against(value: Any, expected: Expectations, now: float | None) -> Finding | 
         return Finding(K.MALFORMED, "expect:structure", "fields were expected, and the answer has none", 0.8)
     for path in expected.required:
         if any(found is _MISSING or found is None for found in at_path(value, path)):
-            return Finding(K.PARTIAL_DATA, "expect:required", _LACKS.format(path), 0.95)
+            reason = f"the required field {path} is missing"
+            return Finding(K.PARTIAL_DATA, "expect:required", reason, 0.95, missing=path)
     for path, wanted in expected.types.items():
         for found in at_path(value, path):
             if found is not _MISSING and not _fits(found, wanted):

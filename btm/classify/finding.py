@@ -23,7 +23,7 @@ class Finding(NamedTuple):
     ``reached`` is False when the request certainly never got to where it would have acted (connection refused,
     name not resolved, lock held by another), so that a write cannot have happened. ``detail`` is raw text.
     ``doubtful`` marks what is rather a result than an error text, though not surely: ``confidence`` is then the chance
-    that it is one.
+    that it is one. ``missing`` is the required field that an answer lacks.
     """
 
     kind: ErrorKind
@@ -35,6 +35,7 @@ class Finding(NamedTuple):
     reached: bool = True
     detail: str = ""
     doubtful: bool = False
+    missing: str = ""
 
 
 def surest(findings: Iterable[Finding | None]) -> Finding | None:

@@ -24,7 +24,7 @@ from btm.fallback import FallbackMap
 from btm.planning.policy import Policies
 from btm.store import upkeep
 from btm.store.schema import SCHEMA_VERSION
-from btm.support.switch import disabled_by_environment
+from btm.support.failsafe import disabled_by_environment
 
 _OPTIONAL = {
     "langchain": "agents of LangChain 1.x",

@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from btm.cli.database import open_existing
 from btm.cli.output import console, emit_json, shown, table
-from btm.runtime.breaker import Began, Breaker, Circuits
+from btm.runtime.breaker import Breaker, Circuits
 from btm.store import RecentCall
 from btm.store.queries import RECENT_S
 
@@ -41,7 +41,7 @@ def health_rows(calls: Sequence[RecentCall], now: float) -> list[Row]:
     """Return a row a tool, those that are down first."""
     circuits = Circuits(Breaker())
     for call in calls:
-        circuits.record(call.tool, call.kind, call.at, call.effect, Began(call.began_at))
+        circuits.record(call.tool, call.kind, call.at, call.effect, call.began_at)
     down = {found.name: found for found in circuits.all_open(now)}
     rows: list[Row] = []
     for name in dict.fromkeys(call.tool for call in calls):

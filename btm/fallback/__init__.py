@@ -11,7 +11,7 @@ a networkx graph (imported when it is asked for).
 """
 
 from btm.fallback.map import FallbackMap
+from btm.fallback.offers import Step
 from btm.fallback.schema import ToolEntry, ToolRole
-from btm.fallback.step import Step
 
 __all__ = ["FallbackMap", "Step", "ToolEntry", "ToolRole"]

@@ -9,7 +9,7 @@ from typing import Any
 
 from btm.classify.expectations import Expectations
 from btm.classify.expected import against
-from btm.fallback.step import Step
+from btm.fallback.offers import Step
 from btm.fallback.values import agree
 from btm.model import ToolCall
 from btm.support.untrusted import text_of

@@ -14,10 +14,9 @@ from btm.authored.expressions import compile_expression
 from btm.classify.expectations import ErrorRule, Expectations
 from btm.errors import TemplateError, UndefinedResultError
 from btm.fallback.answers import Answer, problem_of
-from btm.fallback.compiled import PREVIOUS, Compiled, Edge, compile_tool, names_of, offers
 from btm.fallback.loading import load_valid, read_map
+from btm.fallback.offers import PREVIOUS, Compiled, Edge, Step, compile_tool, names_of, offers
 from btm.fallback.schema import MapFile, ToolEntry, ToolKind, ToolRole
-from btm.fallback.step import Step
 from btm.fallback.values import agree, fields_at, plain
 from btm.fallback.wishes import same_wish
 from btm.learning.relations import Emptiness
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("btm")
 
+_UNKNOWN = Compiled((), (), None, None, None, ())  # of a tool that the map does not know
 _MOST_SAID = 1_000
 _said: set[tuple[str, ...]] = kept(__name__, set(), most=_MOST_SAID)
 
@@ -173,13 +173,13 @@ class FallbackMap:
 
     def expectations(self, tool: str) -> Expectations | None:
         """What a good result of this tool looks like."""
-        compiled = self._compiled.get(tool)
-        return compiled.expectations if compiled else None
+        return self._compiled.get(tool, _UNKNOWN).expectations
 
     def error_rules(self, tool: str) -> tuple[ErrorRule, ...]:
         """The error texts that this tool is known to give."""
-        compiled = self._compiled.get(tool)
-        return (compiled.errors if compiled else ()) + self._taught.get(tool, ()) + self._taught.get("", ())
+        return (
+            self._compiled.get(tool, _UNKNOWN).errors + self._taught.get(tool, ()) + self._taught.get("", ())
+        )
 
     def with_taught(self, rules: Mapping[str, tuple[ErrorRule, ...]]) -> Self:
         """Return this map with rules that were taught besides it, by tool ("": of every tool); they may grow later."""
@@ -189,8 +189,7 @@ class FallbackMap:
 
     def substitutes(self, tool: str) -> frozenset[str]:
         """The tools that directly stand in for this one, under any condition; of a composition, its first tool."""
-        compiled = self._compiled.get(tool)
-        return frozenset(edge.template.tool for edge in compiled.fallbacks) if compiled else frozenset()
+        return frozenset(edge.template.tool for edge in self._compiled.get(tool, _UNKNOWN).fallbacks)
 
     def stands_in(self, tool: str) -> bool:
         """Whether this tool directly stands in for another one."""
@@ -202,8 +201,7 @@ class FallbackMap:
 
     def repair_tools(self, tool: str) -> frozenset[str]:
         """The tools that repair this one, after any error."""
-        compiled = self._compiled.get(tool)
-        return frozenset(edge.template.tool for edge in compiled.repairs) if compiled else frozenset()
+        return frozenset(edge.template.tool for edge in self._compiled.get(tool, _UNKNOWN).repairs)
 
     def candidates(
         self, call: ToolCall, kind: ErrorKind | None, known: Mapping[str, Any]
@@ -213,13 +211,11 @@ class FallbackMap:
         ``known`` maps field names to values seen in the conversation. Never holds the failed tool, a tool that the
         map does not know, or a write for a read.
         """
-        compiled = self._compiled.get(call.tool)
-        return offers(compiled.fallbacks, call, kind, known) if compiled else ()
+        return offers(self._compiled.get(call.tool, _UNKNOWN).fallbacks, call, kind, known)
 
     def repairs(self, call: ToolCall, kind: ErrorKind | None, known: Mapping[str, Any]) -> tuple[Step, ...]:
         """Return the tools to run before this call is made again, in the order of the file."""
-        compiled = self._compiled.get(call.tool)
-        return offers(compiled.repairs, call, kind, known) if compiled else ()
+        return offers(self._compiled.get(call.tool, _UNKNOWN).repairs, call, kind, known)
 
     def next_step(
         self, call: ToolCall, candidate: Step, results: Sequence[Any], known: Mapping[str, Any]
@@ -232,8 +228,8 @@ class FallbackMap:
 
     def verifier(self, call: ToolCall, known: Mapping[str, Any]) -> Step | None:
         """Return the read that tells whether this call happened, if the map names one."""
-        compiled = self._compiled.get(call.tool)
-        return compiled.verify.fill(names_of(call, known)) if compiled and compiled.verify else None
+        verify = self._compiled.get(call.tool, _UNKNOWN).verify
+        return verify.fill(names_of(call, known)) if verify is not None else None
 
     def look_after(self, call: ToolCall, known: Mapping[str, Any]) -> Step | None:
         """Return the read that is made after every success of this call's tool, where the map asks for that."""
@@ -269,8 +265,8 @@ class FallbackMap:
 
     def cross_check(self, call: ToolCall, known: Mapping[str, Any]) -> Step | None:
         """Return the other tool whose result must agree with this one's, if the map names one."""
-        compiled = self._compiled.get(call.tool)
-        return compiled.cross_check.fill(names_of(call, known)) if compiled and compiled.cross_check else None
+        check = self._compiled.get(call.tool, _UNKNOWN).cross_check
+        return check.fill(names_of(call, known)) if check is not None else None
 
     def second_source(self, tool: str) -> str:
         """Return the tool that the map names to confirm answers of this one, "" for none."""
@@ -361,8 +357,7 @@ class FallbackMap:
         _log.warning("the map's %s of %s could not be evaluated: %s", what, tool, reason)
 
     def _edge(self, call: ToolCall, candidate: Step) -> Edge | None:
-        compiled = self._compiled.get(call.tool)
-        for edge in compiled.fallbacks if compiled else ():
+        for edge in self._compiled.get(call.tool, _UNKNOWN).fallbacks:
             same = edge.template.via == candidate.via and edge.template.pick == candidate.pick
             if same and (candidate.via or edge.template.tool == candidate.tool):
                 return edge

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from btm.fallback import FallbackMap
+from btm.fallback.relations import MapRelations
 from btm.lab.calibration import Parts
 from btm.learning.posterior import Evidence, Priors, pooled
 from btm.learning.priors import fit_priors
@@ -21,9 +22,8 @@ from btm.logs.conversation import NO_RESULT, Conversation, Skipped
 from btm.logs.learned import heard_once
 from btm.logs.listening import Listener, Told, retold
 from btm.model import Action, Attempt, ErrorKind, Incident
-from btm.planning.options import MapRelations, options_for
-from btm.planning.plan import RecoveryPlan
-from btm.planning.planner import Planner
+from btm.planning.plan import RecoveryPlan, options_for
+from btm.planning.planner import Planner, each
 from btm.planning.policy import Policies
 from btm.runtime.known_values import Facts
 
@@ -89,7 +89,7 @@ class Adviser:
 
     def _plan(self, incident: Incident, known: Mapping[str, object]) -> RecoveryPlan:
         options = options_for(incident, self.fallback_map, known)
-        return self.planner.plan(incident, options, lambda key: pooled(self.evidence, key, self.priors))
+        return self.planner.plan(incident, options, each(lambda key: pooled(self.evidence, key, self.priors)))
 
 
 def _choice(plan: RecoveryPlan, tries: int, attempt: Attempt | None) -> Choice:

@@ -20,7 +20,7 @@ from btm.lab.story import Story
 from btm.memory import ToolMemory
 from btm.model import BeliefModel, EvidenceKey, Mode, ToolCall
 from btm.planning.closing import in_result
-from btm.planning.options import Skills
+from btm.planning.plan import Skills
 from btm.planning.policy import Policies
 from btm.runtime.breaker import Breaker
 from btm.runtime.drivers import Handled

@@ -23,7 +23,7 @@ from scipy.special import stdtrit
 
 from btm.errors import EvaluationError
 from btm.lab.backtest import Choice
-from btm.model import Action
+from btm.model import LAST_RESORTS
 
 FOLDS = 5
 LEAST_CHANCE = 0.05
@@ -37,8 +37,6 @@ LEAST_EFFECTIVE = 50.0
 
 LEAST_CONVERSATIONS = 20
 _STRENGTH = 2.0
-
-HAND_OVERS = (Action.ESCALATE, Action.ABANDON)
 
 Cell = tuple[Hashable, ...]
 
@@ -73,7 +71,7 @@ def advice_effect(choices: Sequence[Choice]) -> AdviceEffect:
         raise EvaluationError(
             "a choice without its conversation cannot be weighed: choices of one hang together"
         )
-    calls = [choice for choice in choices if choice.advised not in HAND_OVERS]
+    calls = [choice for choice in choices if choice.advised not in LAST_RESORTS]
     scored = _scored(calls)
     matching = [s.weight for s in scored if s.choice.followed]
     effective = sum(matching) ** 2 / sum(w * w for w in matching) if matching else 0.0

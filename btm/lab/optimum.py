@@ -16,7 +16,7 @@ from btm.lab.players import THREE_REPEATS, incident_of, offered
 from btm.lab.simulation import RETRY, Best, Chances, Game, Move, Substitute, Tried, action_of, moves, odds_of
 from btm.learning.posterior import BetaPosterior
 from btm.model import Action, Attempt, ErrorKind, EvidenceKey
-from btm.planning.planner import Planner
+from btm.planning.planner import Planner, each
 from btm.planning.policy import Policies
 
 _SURE = 1e7  # pseudo-counts of what the planner is told
@@ -109,7 +109,7 @@ def _worth_of_plan(given: Chances) -> float:
     def worth(tried: Tried, history: tuple[Attempt, ...]) -> float:
         if not moves(given, tried):
             return 0.0
-        plan = planner.plan(incident_of(_CELL, 0, 0.0, history), offered(given, game.waits[0]), believe)
+        plan = planner.plan(incident_of(_CELL, 0, 0.0, history), offered(given, game.waits[0]), each(believe))
         step = plan.first
         if step is None or plan.exhausted:
             return 0.0

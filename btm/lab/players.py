@@ -11,8 +11,8 @@ from btm.fallback import Step
 from btm.lab.simulation import RETRY, Best, Cell, Chances, Game, Move, SimulatedWorld, Tried, action_of
 from btm.learning.posterior import BetaPosterior, Decay, Evidence, Priors, flat, pooled, unlearned
 from btm.model import Action, Attempt, EvidenceKey, Incident, Outcome, ToolCall
-from btm.planning.options import Options
-from btm.planning.planner import Believe, Planner
+from btm.planning.plan import Options
+from btm.planning.planner import Believe, Planner, each
 from btm.planning.policy import Policies
 from btm.runtime.evidence import Credit
 from btm.store import Snapshot
@@ -124,7 +124,7 @@ class PlannerPlayer:
 
     def _beliefs(self, seen: IncidentView) -> Believe:
         evidence, scale = self._evidence_for(seen), self._decay.scale(seen.at)
-        return lambda key: self._believe(evidence, key, self._priors, scale)
+        return each(lambda key: self._believe(evidence, key, self._priors, scale))
 
     def _evidence_for(self, seen: IncidentView) -> Evidence:
         if self._rng is None:
@@ -150,7 +150,7 @@ class MemoryPlayer(PlannerPlayer):
         self._books = Credit(Snapshot(self._decay, self._priors, b""), pooled)
 
     def _beliefs(self, seen: IncidentView) -> Believe:
-        return lambda key: self._books.belief(key, seen.at)
+        return lambda keys: self._books.about(keys, seen.at)
 
     def learn(self, key: EvidenceKey, success: bool, at: float) -> None:
         self._books.give([Attempt("", "", key, success, at)], at)

@@ -77,18 +77,6 @@ _STEPS = 64
 """Pools are kept for one decay factor, in so many steps a half-life: they change by a hundredth from one to the next."""
 
 
-class Around(NamedTuple):
-    """What a key believes: its levels' weighted counts, general to special, each without what stands below it.
-
-    ``beside`` are the same tool's other kinds: the weighted counts of each, and those of its own pool without it.
-    """
-
-    top: Counts
-    middle: Counts
-    own: Counts
-    beside: tuple[tuple[Counts, Counts], ...] = ()
-
-
 @dataclass
 class _Pools:
     """Weighted sums of every pool, for one choice of strengths and one decay factor."""
@@ -204,9 +192,15 @@ class Evidence:
         top_level, middle_level = pools_of(key)
         return _minus(pools.top.get(top_level, NOTHING), pools.within_top(middle_level))
 
-    def around(self, key: EvidenceKey, strengths: Strengths, scale: float = 1.0) -> Around:
-        """Return what a key believes under these strengths; ``scale`` is the decay factor at the time of reading."""
-        top, middle, own, _ = self.above(key, strengths, scale)
+    def around(
+        self, key: EvidenceKey, strengths: Strengths, scale: float = 1.0
+    ) -> tuple[Counts, Counts, Counts, list[tuple[Counts, Counts]]]:
+        """Return what a key believes under these strengths; ``scale`` is the decay factor at the time of reading.
+
+        The weighted counts of its levels, general to special, each without what stands below it, and the same tool's
+        other kinds: the weighted counts of each, and those of its own pool without it.
+        """
+        top, middle, own = self.above(key, strengths, scale)
         pools = self._pooled(strengths, scale)
         beside: list[tuple[Counts, Counts]] = []
         for other in self._others(key):
@@ -214,9 +208,11 @@ class Evidence:
             if not key.target:
                 rest = _minus(pools.middle.get(pools_of(other)[1], NOTHING), theirs)
             beside.append((theirs, rest))
-        return Around(top, middle, own, tuple(beside))
+        return top, middle, own, beside
 
-    def above(self, key: EvidenceKey, strengths: Strengths, scale: float = 1.0) -> Around:
+    def above(
+        self, key: EvidenceKey, strengths: Strengths, scale: float = 1.0
+    ) -> tuple[Counts, Counts, Counts]:
         """Return what :meth:`around` does, but for the tool's other kinds."""
         pools = self._pooled(strengths, scale)
         top_level, middle_level = pools_of(key)
@@ -225,7 +221,7 @@ class Evidence:
         if key.target:  # other kinds are of the same pool, where they would count twice
             for other in self._others(key):
                 middle = _minus(middle, pools.told_by(other, self._keys[other]))
-        return Around(top, middle, self.counts(key).times(scale))
+        return top, middle, self.counts(key).times(scale)
 
     def _others(self, key: EvidenceKey) -> Iterator[EvidenceKey]:
         """Iterate over the same tool's keys of other kinds."""

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import betaincinv
 
-from btm.learning.evidence import NOTHING, Around, Counts, Evidence, Level, levels
+from btm.learning.evidence import NOTHING, Counts, Evidence, Level, levels
 from btm.model import MAX_ORDINAL, Action, EvidenceKey, Family
 
 __all__ = [
@@ -174,13 +174,10 @@ class Share(NamedTuple):
 
 def shares(evidence: Evidence, key: EvidenceKey, priors: Priors, scale: float = 1.0) -> tuple[Share, ...]:
     """Return level by level how the belief about ``key`` comes about, most general level first."""
-    chain = _chain(evidence, key, priors, scale)
-    around, across = chain.around, chain.across
-    counts = (around.top, around.middle, chain.beside, around.own)
-    told = (priors.top_mean(key), chain.first, chain.third, across)
-    strengths = (priors.strengths[0], chain.second_size, priors.across, chain.strength)
-    means = (chain.first, chain.third, across, _mean(chain.strength, across, around.own))
-    return tuple(map(Share, levels(key), counts, told, strengths, means))
+    return tuple(
+        Share(level, *part)
+        for level, part in zip(levels(key), _chain(evidence, key, priors, scale), strict=True)
+    )
 
 
 def weights(found: Sequence[Share]) -> tuple[float, ...]:
@@ -209,44 +206,45 @@ def _mean(strength: float, mean: float, counts: Counts) -> float:
     return (strength * mean + counts.successes) / (strength + (counts.successes + counts.failures))
 
 
-def _beside(around: Around, size: float, above: float, mean: float) -> Counts:
+def _beside(others: Sequence[tuple[Counts, Counts]], size: float, above: float, mean: float) -> Counts:
     """Return a tool's record after other errors, as if those were as easy to get over as this one is.
 
     A success where most succeed says less, a failure more: each is weighed by the odds of its own pool, which believes the
     mean ``above`` it with so many pseudo-counts, against those here.
     """
     worked = failed = 0.0
-    for counts, pool in around.beside:
+    for counts, pool in others:
         expected = _within(_mean(size, above, pool))
         worked += counts.successes * min(mean / expected, _MOST_RATIO)
         failed += counts.failures * min((1.0 - mean) / (1.0 - expected), _MOST_RATIO)
     return Counts(worked, failed)
 
 
-class _BeliefSteps(NamedTuple):
-    """How a belief comes about: the mean of each level once it has heard the one above it and its own counts."""
-
-    around: Around
-    first: float
-    second_size: float
-    third: float
-    beside: Counts
-    across: float
-    strength: float
+_Part = tuple[Counts, float, float, float]
+"""A level's own counts, the mean that the one above hands to it, how strongly it believes that, what it makes of both."""
 
 
-def _chain(evidence: Evidence, key: EvidenceKey, priors: Priors, scale: float) -> _BeliefSteps:
+def _chain(
+    evidence: Evidence, key: EvidenceKey, priors: Priors, scale: float
+) -> tuple[_Part, _Part, _Part, _Part]:
     """Go down the levels. A pool's chance is a Beta distribution: its mean, and its size in pseudo-counts."""
-    around = evidence.around(key, priors.strengths, scale)
+    top, middle, own, others = evidence.around(key, priors.strengths, scale)
     top_size, middle_size, own_size = priors.strengths
-    first, size = _after(_within(priors.top_mean(key)), top_size, around.top)
+    start = priors.top_mean(key)
+    first, size = _after(_within(start), top_size, top)
     second_size = _passed_on(first, size, middle_size)
-    third, size = _after(first, second_size, around.middle)
+    third, size = _after(first, second_size, middle)
     beside, across = NOTHING, third
-    if around.beside:
-        beside = _beside(around, second_size, first, third)
+    if others:
+        beside = _beside(others, second_size, first, third)
         across = _within(_mean(priors.across, across, beside))
-    return _BeliefSteps(around, first, second_size, third, beside, across, _passed_on(third, size, own_size))
+    strength = _passed_on(third, size, own_size)
+    return (
+        (top, start, top_size, first),
+        (middle, first, second_size, third),
+        (beside, third, priors.across, across),
+        (own, across, strength, _mean(strength, across, own)),
+    )
 
 
 def _after(mean: float, size: float, counts: Counts) -> tuple[float, float]:
@@ -267,8 +265,7 @@ def _passed_on(mean: float, size: float, strength: float) -> float:
 
 def pooled(evidence: Evidence, key: EvidenceKey, priors: Priors, scale: float = 1.0) -> BetaPosterior:
     """Return the belief about ``key``; ``scale`` is the decay factor at the time of reading."""
-    chain = _chain(evidence, key, priors, scale)
-    (successes, failures), mean, strength = chain.around.own, chain.across, chain.strength
+    (successes, failures), mean, strength, _ = _chain(evidence, key, priors, scale)[-1]
     return BetaPosterior(
         strength * mean + successes, strength * (1.0 - mean) + failures, successes + failures, successes
     )

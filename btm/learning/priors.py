@@ -193,7 +193,7 @@ def _keys(evidence: Evidence, keys: Sequence[EvidenceKey], priors: Priors) -> _L
     rows: list[tuple[float, Counts]] = []
     strength = priors.strengths[1]
     for key in keys:
-        top, middle, own, _ = evidence.above(key, priors.strengths)
+        top, middle, own = evidence.above(key, priors.strengths)
         above = _mean_above_middle(top, key, priors)
         rows.append(((strength * above + middle.successes) / (strength + middle.total), own))
     return _table(rows)

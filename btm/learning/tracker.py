@@ -30,14 +30,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from btm.learning.done_writes import DoneWrites, undone_outcome
-from btm.learning.judging import NOT_YET, EmptyAnswers, as_an_answer, as_it_looks
-from btm.learning.matching import (
+from btm.learning.incidents import (
     Answer,
     Ending,
     Learned,
     Match,
     OpenIncident,
+    OpenIncidents,
     Ticket,
     Undone,
     answered_by,
@@ -46,7 +45,7 @@ from btm.learning.matching import (
     in_doubt,
     too_early,
 )
-from btm.learning.open_incidents import OpenIncidents
+from btm.learning.judging import NOT_YET, DoneWrites, EmptyAnswers, as_an_answer, as_it_looks, undone_outcome
 from btm.learning.relations import Relations
 from btm.model import (
     Action,
@@ -99,12 +98,15 @@ class ConversationTracker:
         """The open incidents, oldest first."""
         return tuple(note.incident for note in self._open.values())
 
-    def begin(self, call: ToolCall, fingerprint: str, at: float = 0.0, turn: str = "") -> Ticket:
+    def begin(
+        self, call: ToolCall, fingerprint: str, at: float = 0.0, turn: str = "", order: int = 0
+    ) -> Ticket:
         """Note that a call begins; give the ticket to :meth:`finish`. A ticket never finished teaches nothing."""
         self._sequence += 1
-        self._done.begin(call, self._sequence)
+        if call.effect is Effect.WRITE:
+            self._done.begin(call, self._sequence)
         seen, beside = self._incidents.begin(self._sequence, at, turn)
-        return Ticket(call, fingerprint, self._sequence, seen, at, beside=beside, turn=turn)
+        return Ticket(call, fingerprint, self._sequence, seen, at, order, beside, turn)
 
     def incident(self, incident_id: str) -> Incident | None:
         """Return an open incident by its id."""
@@ -146,7 +148,7 @@ class ConversationTracker:
         if ok and self._relations.escalates(ticket.call.tool):
             return self._escalated(ending, closed)
         answered = answered_by(ticket, ok, known, self._relations, result) if known else []
-        attempts = self._counted(answered, ending, closed)
+        attempts = self._counted(answered, ending, closed) if answered else []
         if ok:
             return self._succeeded(ending, tuple(attempts), closed, answered=bool(answered))
         if answered and not any(note.incident.incident_id in self._open for note, _ in answered):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from scipy.special import betaincinv
 
-from btm.model import Action, ErrorKind, EvidenceKey
+from btm.model import LAST_RESORTS, Action, ErrorKind, EvidenceKey
 from btm.support.signatures import FailureSignature
 
 _MIN_N = 8
@@ -35,7 +35,7 @@ def findings(tried: Mapping[tuple[EvidenceKey, bool], int]) -> list[LogFinding]:
     """
     pooled: dict[tuple[str, ErrorKind, Action, str], list[int]] = {}
     for (key, success), times in tried.items():
-        if key.action in (Action.ESCALATE, Action.ABANDON):
+        if key.action in LAST_RESORTS:
             continue  # a way out, which always "works", and no recovery
         total = pooled.setdefault(key[:4], [0, 0])
         total[0 if success else 1] += times

@@ -15,12 +15,12 @@ from typing import Any
 
 from btm.classify.frameworks import ToolResult
 from btm.fallback import FallbackMap
+from btm.fallback.relations import MapRelations
 from btm.learning.tracker import ConversationTracker, Learned
 from btm.logs.conversation import NO_RESULT, Conversation, RecordedCall
 from btm.logs.eventlog import NAME as EVENTS
 from btm.logs.refusals import MARK, REFUSED, says_refused
 from btm.model import SUCCESS, Attempt, Effect, ErrorKind, Incident, Outcome, ToolCall
-from btm.planning.options import MapRelations
 from btm.runtime.outcomes import outcome_of
 from btm.support.call_ids import name_beside
 from btm.support.effects import guess, guess_effect

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping
 from btm.maps.editing import add_tools, flow
 from btm.maps.toolinfo import ToolInfo
 from btm.model import Effect
-from btm.support.effects import name_words
-from btm.support.irreversible import cannot_be_undone
+from btm.support.effects import cannot_be_undone, name_words
 from btm.support.untrusted import cut
 
 SCHEMA_FILE = "fallback-map.schema.json"

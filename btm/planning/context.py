@@ -15,7 +15,7 @@ from typing import NamedTuple
 import orjson
 
 from btm.fallback import Step
-from btm.model import Action, Attempt, ChoiceEnum, ErrorKind
+from btm.model import LAST_RESORTS, Action, Attempt, ChoiceEnum, ErrorKind
 from btm.planning.instructions import instruction
 from btm.planning.plan import Level, RecoveryContext, RecoveryPlan, Verdict
 from btm.support.untrusted import ARGUMENTS_LIMIT, harmless, redact, tool_name
@@ -215,7 +215,7 @@ def _label(require: Action | None, forbid: Iterable[Action]) -> str:
 def _reasons(step: Step, plan: RecoveryPlan) -> list[str]:
     kind = (plan.outcome.kind if step.above is None else step.above.kind) or "this error"
     belief = step.belief
-    if belief is None or step.action in (Action.ESCALATE, Action.ABANDON):
+    if belief is None or step.action in LAST_RESORTS:
         return []
     if belief.n < 0.5:
         return []  # a chance that nothing was counted for is a guess, and no reason

@@ -16,17 +16,16 @@ learned about. Policies forbid or require first; escalating comes when nothing w
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
-from btm.classify.expected import missing_field
 from btm.fallback import Step
 from btm.learning.judging import NOT_YET
 from btm.learning.posterior import BetaPosterior
 from btm.model import MAX_ORDINAL, Action, Effect, ErrorKind, EvidenceKey, Incident
-from btm.planning.options import Options
-from btm.planning.plan import RecoveryPlan, Verdict
-from btm.planning.policy import Policies, Situation
+from btm.planning.plan import Options, RecoveryPlan, Verdict
+from btm.planning.policy import Policies, situation_of
 
 _DAY_S = 86_400.0
 
@@ -54,7 +53,9 @@ class Settings:
     wait_up_to_s: float = 10.0
 
 
-Believe = Callable[[EvidenceKey], BetaPosterior]
+Believe = Callable[[Sequence[EvidenceKey]], Mapping[EvidenceKey, BetaPosterior]]
+"""What is believed about keys, all as of one time."""
+
 Above = tuple[Incident, Options]
 Rank = tuple[bool, float]  # whether a policy requires the step, and what a unit of its cost buys
 
@@ -82,11 +83,8 @@ class Planner:
         ``above`` are the incidents that the failed call was itself to answer, the nearest first. What is left to do
         about them is left to do about this one, too; the tools that failed there are no substitutes here.
         """
-        weighed = [
-            self._weigh(step, incident, believe, options)
-            for step in _possible(incident, options)
-            if not _failed_above(step, above)
-        ]
+        possible = [step for step in _possible(incident, options) if not _failed_above(step, above)]
+        weighed = self._weigh(possible, incident, options, believe)
         worth = [step for step in weighed if step.worth_trying]
         if options.arbiter:
             worth = _third_source(incident, options.arbiter, worth)
@@ -130,7 +128,7 @@ class Planner:
             only_skills=frozenset(skill.target for skill in options.skills if skill.only),
         )
 
-    def _situation(self, incident: Incident, options: Options, worth: Sequence[Step]) -> Situation:
+    def _situation(self, incident: Incident, options: Options, worth: Sequence[Step]) -> Mapping[str, Any]:
         untried = tuple(
             step.tool
             for step in worth
@@ -138,10 +136,10 @@ class Planner:
             and _is_complete(step)
             and not incident.tried(step.action, step.target)
         )
-        return Situation(
-            call=incident.call,
-            outcome=incident.outcome,
-            incident=incident,
+        return situation_of(
+            incident.call,
+            incident.outcome,
+            incident,
             irreversible=options.irreversible,
             idempotent=options.idempotent,
             general=options.general,
@@ -160,19 +158,31 @@ class Planner:
         """Give what is left to do about the incidents above, each step with its place in the order."""
         below = {incident.tool}
         for other, options in above:
-            possible = (step for step in _possible(other, options) if step.tool not in below)
-            weighed = [replace(self._weigh(step, other, believe, options), above=other) for step in possible]
-            worth = [step for step in weighed if step.worth_trying]
+            possible = [step for step in _possible(other, options) if step.tool not in below]
+            weighed = self._weigh(possible, other, options, believe)
+            worth = [replace(step, above=other) for step in weighed if step.worth_trying]
             verdicts = self.policies.judge(self._situation(other, options, worth))
             forbidden = _forbidden(verdicts)
             order = _order(verdicts)
             yield from ((step, order(step)) for step in worth if step.action not in forbidden)
             below.add(other.tool)
 
-    def _weigh(self, step: Step, incident: Incident, believe: Believe, options: Options) -> Step:
-        target, tool = step.target, incident.call.tool
-        ordinal = incident.next_ordinal(step.action, target)
-        belief = believe(EvidenceKey(tool, incident.kind, step.action, target, ordinal))
+    def _weigh(
+        self, steps: Sequence[Step], incident: Incident, options: Options, believe: Believe
+    ) -> list[Step]:
+        """Return steps with the numbers that they are ranked by."""
+        tries = [_tries(step, incident) for step in steps]
+        believed = believe([key for keys in tries for key in keys])
+        return [
+            self._weighed(step, incident, options, [(key.ordinal, believed[key]) for key in keys])
+            for step, keys in zip(steps, tries, strict=True)
+        ]
+
+    def _weighed(
+        self, step: Step, incident: Incident, options: Options, tries: Sequence[tuple[int, BetaPosterior]]
+    ) -> Step:
+        """Return a step with its numbers; ``tries`` are what is believed of the next try and those that could follow it."""
+        (ordinal, belief), *later = tries
         skill = options.skill_for(step) if options.skills and ordinal == 1 else None
         if skill is not None:
             belief = skill.added_to(belief)
@@ -183,8 +193,9 @@ class Planner:
         wait_s = self._wait(incident, ordinal) if step.action is Action.RETRY or looks_again else 0.0
         cost = step.cost + wait_s * self.settings.cost_per_second
         chain = [(belief, chance, cost)]
-        if step.action is Action.RETRY:
-            chain += self._later_repeats(step, incident, ordinal, believe)
+        for number, one in later:
+            price = step.cost + self._wait(incident, number) * self.settings.cost_per_second
+            chain.append((one, one.mean, price))
         score = best_beginning((likely, price) for _, likely, price in chain) * step.coverage
         worth_trying = score * self.settings.value_of_success > 1.0 or (
             # Thin evidence gets the benefit of the doubt: what is never tried would never be learned about.
@@ -203,18 +214,6 @@ class Planner:
             worth_trying=worth_trying,
             not_before=incident.failed_at + wait_s if late else None,
         )
-
-    def _later_repeats(
-        self, step: Step, incident: Incident, ordinal: int, believe: Believe
-    ) -> Iterator[tuple[BetaPosterior, float, float]]:
-        """Give the repeats that could follow the next one: what is believed of each, its chance, and its cost."""
-        for number in range(ordinal + 1, MAX_ORDINAL + 1):
-            belief = believe(EvidenceKey(incident.call.tool, incident.kind, Action.RETRY, "", number))
-            yield (
-                belief,
-                belief.mean,
-                step.cost + self._wait(incident, number) * self.settings.cost_per_second,
-            )
 
     def _pays_but_for_its_wait(self, step: Step) -> bool:
         """Whether a retry would be worth trying if it could be made now: it can be made later that day, and that is told."""
@@ -235,6 +234,11 @@ class Planner:
         return min(self.settings.first_wait_s * 2.0 ** (ordinal - 1), self.settings.longest_wait_s)
 
 
+def each(believe: Callable[[EvidenceKey], BetaPosterior]) -> Believe:
+    """Return what is believed about keys, asked one by one."""
+    return lambda keys: {key: believe(key) for key in keys}
+
+
 def best_beginning(tries: Iterable[tuple[float, float]]) -> float:
     """Return the most that a unit of cost buys in the first k of tries that follow each other, over every k.
 
@@ -247,6 +251,15 @@ def best_beginning(tries: Iterable[tuple[float, float]]) -> float:
         reached *= 1.0 - chance
         best = max(best, works / cost)
     return best
+
+
+def _tries(step: Step, incident: Incident) -> list[EvidenceKey]:
+    """Return what the next try of a step is about, and of a repeat those that could follow it."""
+    action, target = step.action, step.target
+    first = incident.next_ordinal(action, target)
+    last = MAX_ORDINAL if action is Action.RETRY else first
+    tool, kind = incident.call.tool, incident.kind
+    return [EvidenceKey(tool, kind, action, target, number) for number in range(first, last + 1)]
 
 
 def _third_source(incident: Incident, arbiter: str, worth: Sequence[Step]) -> list[Step]:
@@ -300,7 +313,7 @@ def _no_better(incident: Incident, switch: Step) -> bool:
     lacking = incident.outcome.silent and incident.kind in (ErrorKind.PARTIAL_DATA, ErrorKind.SCHEMA_DRIFT)
     if not lacking or switch.coverage == 1.0:
         return False
-    lacked = missing_field(incident.outcome.reason)
+    lacked = incident.outcome.missing
     if not lacked or lacked in switch.lacks:
         return True
     return bool(switch.gives) and lacked not in switch.gives

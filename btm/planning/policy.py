@@ -29,8 +29,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -113,74 +111,64 @@ class _ExtendingFile(BaseModel):
     rules: tuple[Rule, ...]
 
 
-@dataclass(frozen=True)
-class Situation:
-    """What a rule may look at. See the module's table."""
-
-    call: ToolCall
-    outcome: Outcome
-    incident: Incident | None = None
-    irreversible: bool = False
-    idempotent: bool = False
-    general: bool = False
-    assumed: bool = False
-    verify_tool: str = ""
-    escalation_tool: str = ""
-    untried: tuple[str, ...] = ()
-    unchecked: tuple[str, ...] = ()
-    doubted: tuple[str, ...] = ()
-    pending: bool = False
-    odd: bool = False
-    acting: bool = False
-    refusing: bool = False
-
-    @cached_property
-    def names(self) -> Mapping[str, Any]:
-        """The names that expressions see."""
-        outcome, incident = self.outcome, self.incident
-        tried: dict[str, int] = dict.fromkeys(Action, 0)
-        for attempt in incident.attempts if incident else ():
-            tried[attempt.key.action] += 1
-        return {
-            "call": {
-                **self.call.arguments,
-                "tool": self.call.tool,
-                "effect": self.call.effect,
-                "irreversible": self.irreversible,
-                "idempotent": self.idempotent,
-                "general": self.general,
-                "assumed": self.assumed,
-            },
-            "outcome": {
-                "kind": outcome.kind or "",
-                "family": outcome.kind.family if outcome.kind else "",
-                "ambiguous": outcome.ambiguous,
-                "silent": outcome.silent,
-                "status_code": outcome.status_code,
-                "retry_after_s": outcome.retry_after_s,
-                "repeatable": outcome.kind.repeatable if outcome.kind else True,
-            },
-            "incident": {
-                "tries": 1 + tried[Action.RETRY] if incident else 0,
-                "tried": tried,
-                "happened": incident.happened if incident else None,
-                "changed": incident.changed if incident else False,
-                "odd": self.odd,
-            },
-            "verify": {"tool": self.verify_tool},
-            "escalation": {"tool": self.escalation_tool},
-            "untried": self.untried,
-            "unchecked": self.unchecked,
-            "doubted": self.doubted,
-            "pending": self.pending,
-            "acting": self.acting,
-            "refusing": self.refusing,
-        }
-
-    @cached_property
-    def spoken(self) -> Mapping[str, Any]:
-        """The names that sentences see: a model can invent any name for a tool, also one that reads like advice."""
-        return {**self.names, "call": {**self.names["call"], "tool": tool_name(self.call.tool)}}
+def situation_of(
+    call: ToolCall,
+    outcome: Outcome,
+    incident: Incident | None = None,
+    *,
+    irreversible: bool = False,
+    idempotent: bool = False,
+    general: bool = False,
+    assumed: bool = False,
+    verify_tool: str = "",
+    escalation_tool: str = "",
+    untried: Sequence[str] = (),
+    unchecked: Sequence[str] = (),
+    doubted: Sequence[str] = (),
+    pending: bool = False,
+    odd: bool = False,
+    acting: bool = False,
+    refusing: bool = False,
+) -> Mapping[str, Any]:
+    """Return what a rule may look at; see the module's table."""
+    tried: dict[str, int] = dict.fromkeys(Action, 0)
+    for attempt in incident.attempts if incident else ():
+        tried[attempt.key.action] += 1
+    return {
+        "call": {
+            **call.arguments,
+            "tool": call.tool,
+            "effect": call.effect,
+            "irreversible": irreversible,
+            "idempotent": idempotent,
+            "general": general,
+            "assumed": assumed,
+        },
+        "outcome": {
+            "kind": outcome.kind or "",
+            "family": outcome.kind.family if outcome.kind else "",
+            "ambiguous": outcome.ambiguous,
+            "silent": outcome.silent,
+            "status_code": outcome.status_code,
+            "retry_after_s": outcome.retry_after_s,
+            "repeatable": outcome.kind.repeatable if outcome.kind else True,
+        },
+        "incident": {
+            "tries": 1 + tried[Action.RETRY] if incident else 0,
+            "tried": tried,
+            "happened": incident.happened if incident else None,
+            "changed": incident.changed if incident else False,
+            "odd": odd,
+        },
+        "verify": {"tool": verify_tool},
+        "escalation": {"tool": escalation_tool},
+        "untried": untried,
+        "unchecked": unchecked,
+        "doubted": doubted,
+        "pending": pending,
+        "acting": acting,
+        "refusing": refusing,
+    }
 
 
 def _unique(rules: tuple[Rule, ...], file: str) -> tuple[Rule, ...]:
@@ -251,17 +239,22 @@ class Policies:
             return cls(_extended(base.rules, mine), own=base.own.union(rule.id for rule in mine))
         return cls(_unique(load_authored(text, file, _RuleList, PolicyError).root, file))
 
-    def judge(self, situation: Situation) -> tuple[Verdict, ...]:
-        """Return what every rule that applies says, in the order of the file.
+    def judge(self, situation: Mapping[str, Any]) -> tuple[Verdict, ...]:
+        """Return what every rule that applies says, in the order of the file; see :func:`situation_of`.
 
         A rule that fails while it runs is skipped, with one warning: a broken policy must not break the agent.
         """
         verdicts: list[Verdict] = []
-        applying = self._applying(situation.names)
+        applying = self._applying(situation)
+        if not any(applying):
+            return ()
+        call = situation["call"]
+        # A model can invent any name for a tool, also one that reads like advice.
+        spoken = {**situation, "call": {**call, "tool": tool_name(call["tool"])}}
         for (rule, _, say), applies in zip(self._compiled, applying, strict=True):
             if applies:
                 try:
-                    text = " ".join(say.render(situation.spoken).split())
+                    text = " ".join(say.render(spoken).split())
                     own = rule.id in self.own
                     verdicts.append(
                         Verdict(rule.id, text, frozenset(rule.forbid), rule.require, rule.level, own)

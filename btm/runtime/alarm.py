@@ -72,11 +72,11 @@ class NoveltyAlarm:
             for found in signatures:
                 self._note(found.digest)
 
-    def _note(self, digest: str) -> bool:
+    def _note(self, name: str) -> bool:
         """Note what fails; return whether it is new."""
-        new = digest not in self._known
-        self._known[digest] = None
-        self._known.move_to_end(digest)
+        new = name not in self._known
+        self._known[name] = None
+        self._known.move_to_end(name)
         if len(self._known) > _MOST_KNOWN:
             self._known.popitem(last=False)
         return new
@@ -96,14 +96,10 @@ class NoveltyAlarm:
         incident = event.incident
         by_kind = self._kinds_after is not None and incident.kind is not ErrorKind.UNKNOWN
         # Most failures are known by their kind: the text is read only of what is told.
-        digest = (
-            FailureSignature(incident.tool, str(incident.kind), "", "").digest
-            if by_kind
-            else _of(incident).digest
-        )
+        name = f"{incident.tool}\0{incident.kind}" if by_kind else _of(incident).digest
         with self._lock:
             early = self._count(incident.tool) < (self._kinds_after or 0)
-            if not self._note(digest) or (by_kind and early):
+            if not self._note(name) or (by_kind and early):
                 return
             now = self._clock()
             while self._told and now - self._told[0] >= _HOUR_S:

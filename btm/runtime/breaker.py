@@ -11,9 +11,10 @@ is up. Nothing here reads a clock or calls a tool.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from math import exp, log
 from typing import NamedTuple
 
@@ -107,14 +108,6 @@ class Down:
     is_group: bool = False
 
 
-class Began(NamedTuple):
-    """When a call began: the time, and how many calls of this process had begun with it (``by_now``: at its end)."""
-
-    at: float
-    order: int = 0
-    by_now: int = 0
-
-
 class CircuitChange(NamedTuple):
     """A circuit opened, or closed (``opened`` False)."""
 
@@ -148,17 +141,50 @@ class _Open:
     probing_until: float = 0.0
 
 
-@dataclass(slots=True)
 class _Circuit:
-    latest: deque[_Seen] = field(default_factory=lambda: deque(maxlen=_WINDOW))
-    open: _Open | None = None
-    failed: Began = field(default_factory=lambda: Began(float("-inf")))  # the latest that was counted
+    """The latest calls of a tool or a service, and whether it is open."""
 
-    def beside(self, began: Began | None) -> bool:
-        """Whether a call began before the latest failure ended: calls that fail together are one piece of evidence."""
-        if began is None:
+    def __init__(self, name: str, settings: Breaker) -> None:
+        self.name, self._settings = name, settings
+        self.latest: deque[_Seen] = deque(maxlen=_WINDOW)
+        self.open: _Open | None = None
+        # When the latest failure that was counted ended, and how many calls of this process had begun by then.
+        self._failed_at, self._failed_by = float("-inf"), 0
+
+    def counts(self, began_at: float, order: int, ended_at: float, begun: int) -> bool:
+        """Whether a failure is counted: calls that fail together are one piece of evidence.
+
+        One that began before the latest counted failure ended fails together with it.
+        """
+        if began_at < self._failed_at or 0 < order <= self._failed_by:
             return False
-        return began.at < self.failed.at or 0 < began.order <= self.failed.by_now
+        self._failed_at, self._failed_by = ended_at, begun
+        return True
+
+    def is_down(self, at: float) -> bool:
+        """Whether the latest calls leave little doubt that almost nothing works now."""
+        recent = [seen for seen in self.latest if at - seen.at <= WINDOW_S]
+        failed = [seen for seen in recent if not seen.alive]
+        if len(failed) < self._settings.least_failures:
+            return False
+        if self.name.startswith(_GROUP) and len({seen.tool for seen in failed}) < 2:
+            return False  # one tool that fails says nothing about the others of its service
+        latest = [seen.alive for seen in recent]
+        return chance_down(latest, self._settings.down_below) > self._settings.certainty
+
+    def told(self, state: _Open, now: float) -> Down:
+        """Return what is down, in numbers."""
+        recent = list(self.latest)[-_COUNTED:]
+        return Down(
+            name=self.name.removeprefix(_GROUP),
+            failed=sum(not seen.alive for seen in recent),
+            calls=len(recent),
+            span_s=max(now - recent[0].at, 0.0) if recent else 0.0,
+            kind=state.kind,
+            since=state.since,
+            probe_at=max(state.probe_at, state.probing_until if now < state.probing_until else 0.0),
+            is_group=self.name.startswith(_GROUP),
+        )
 
 
 class Circuits:
@@ -182,9 +208,14 @@ class Circuits:
         kind: ErrorKind | None,
         at: float,
         effect: Effect | None = None,
-        began: Began | None = None,
+        began_at: float = math.inf,
+        order: int = 0,
+        begun: int = 0,
     ) -> list[CircuitChange]:
-        """Take in how a call of a tool ended; return the circuits that this opened or closed."""
+        """Take in how a call of a tool ended; return the circuits that this opened or closed.
+
+        The call began at ``began_at``, as number ``order`` of those of this process; ``begun`` have begun by now.
+        """
         if effect is Effect.READ:
             self._reads.add(tool)
         family = None if kind is None else kind.family
@@ -193,18 +224,15 @@ class Circuits:
         dead = family in (Family.TRANSIENT, Family.PERSISTENT)
         found: list[CircuitChange] = []
         for name in self._names(tool):
-            circuit = self._circuits.setdefault(name, _Circuit())
-            if dead and circuit.open is None:
-                if circuit.beside(began):
-                    continue
-                circuit.failed = began._replace(at=at) if began is not None else Began(at)
+            circuit = self._circuits.setdefault(name, _Circuit(name, self._settings))
+            if dead and circuit.open is None and not circuit.counts(began_at, order, at, begun):
+                continue
             circuit.latest.append(_Seen(at, not dead, tool))
             if circuit.open is not None:
-                found += self._probed(name, circuit, circuit.open, kind if dead else None, at)
-            elif dead and kind is not None and self._is_down(name, circuit, at):
-                probe_at = at + self._settings.first_probe_s
-                circuit.open = _Open(at, probe_at, kind)
-                found.append(CircuitChange(True, self._told(name, circuit, circuit.open, at), at))
+                found += self._probed(circuit, circuit.open, kind if dead else None, at)
+            elif dead and kind is not None and circuit.is_down(at):
+                circuit.open = _Open(at, at + self._settings.first_probe_s, kind)
+                found.append(CircuitChange(True, circuit.told(circuit.open, at), at))
         if found:
             self.any_open = any(circuit.open is not None for circuit in self._circuits.values())
         return found
@@ -214,32 +242,30 @@ class Circuits:
 
         A call that is let through an open circuit is the one that tries it: the next waits for what comes of it.
         """
-        probed: list[str] = []
-        for name, state in self._open_circuits(tool):
-            circuit = self._circuits[name]
-            alone = not self._reads_of(name)
+        probed: list[_Circuit] = []
+        for circuit, state in self._open_circuits(tool):
+            alone = not self._reads_of(circuit.name)
             if now < state.probe_at or now < state.probing_until or (effect is Effect.WRITE and not alone):
-                return self._told(name, circuit, state, now)
-            probed.append(name)
-        for name in probed:
-            circuit = self._circuits[name]
+                return circuit.told(state, now)
+            probed.append(circuit)
+        for circuit in probed:
             if circuit.open is not None:
                 circuit.open = replace(circuit.open, probing_until=now + _PROBE_S)
         return None
 
     def closed_to(self, tool: str, now: float, effect: Effect = Effect.READ) -> Down | None:
         """Return what :meth:`down` would, without trying anything."""
-        for name, state in self._open_circuits(tool):
+        for circuit, state in self._open_circuits(tool):
             if now < max(state.probe_at, state.probing_until) or (
-                effect is Effect.WRITE and self._reads_of(name)
+                effect is Effect.WRITE and self._reads_of(circuit.name)
             ):
-                return self._told(name, self._circuits[name], state, now)
+                return circuit.told(state, now)
         return None
 
     def all_open(self, now: float) -> list[Down]:
         """Return everything that is down, the longest first."""
-        found = [(n, c, c.open) for n, c in self._circuits.items() if c.open is not None]
-        return [self._told(n, c, state, now) for n, c, state in sorted(found, key=lambda f: f[2].since)]
+        found = [(circuit, circuit.open) for circuit in self._circuits.values() if circuit.open is not None]
+        return [circuit.told(state, now) for circuit, state in sorted(found, key=lambda f: f[1].since)]
 
     # -- one circuit ------------------------------------------------------------------------------------------------
 
@@ -247,28 +273,18 @@ class Circuits:
         group = self._groups.get(tool)
         return (tool,) if group is None else (tool, _of_group(group))
 
-    def _open_circuits(self, tool: str) -> Iterator[tuple[str, _Open]]:
+    def _open_circuits(self, tool: str) -> Iterator[tuple[_Circuit, _Open]]:
         for name in reversed(self._names(tool)):  # the service first: it says more
             circuit = self._circuits.get(name)
             if circuit is not None and circuit.open is not None:
-                yield name, circuit.open
+                yield circuit, circuit.open
 
     def _reads_of(self, name: str) -> set[str]:
         members = {tool for tool, group in self._groups.items() if _of_group(group) == name} or {name}
         return members & self._reads
 
-    def _is_down(self, name: str, circuit: _Circuit, at: float) -> bool:
-        recent = [seen for seen in circuit.latest if at - seen.at <= WINDOW_S]
-        failed = [seen for seen in recent if not seen.alive]
-        if len(failed) < self._settings.least_failures:
-            return False
-        if name not in self._names(recent[-1].tool)[:1] and len({seen.tool for seen in failed}) < 2:
-            return False  # one tool that fails says nothing about the others of its service
-        latest = [seen.alive for seen in recent]
-        return chance_down(latest, self._settings.down_below) > self._settings.certainty
-
     def _probed(
-        self, name: str, circuit: _Circuit, state: _Open, kind: ErrorKind | None, at: float
+        self, circuit: _Circuit, state: _Open, kind: ErrorKind | None, at: float
     ) -> list[CircuitChange]:
         """Take in the end of a call while the circuit is open."""
         if kind is not None:
@@ -284,24 +300,11 @@ class Circuits:
         circuit.open = replace(state, successes=successes, probe_at=at, probing_until=0.0)
         if successes < self._settings.successes:
             return []
-        down = self._told(name, circuit, circuit.open, at)
-        members = [tool for tool, group in self._groups.items() if _of_group(group) == name]
-        for closed in (name, *members):
-            self._circuits[closed] = _Circuit()
+        down = circuit.told(circuit.open, at)
+        members = [tool for tool, group in self._groups.items() if _of_group(group) == circuit.name]
+        for name in (circuit.name, *members):
+            self._circuits[name] = _Circuit(name, self._settings)
         return [CircuitChange(False, down, at)]
-
-    def _told(self, name: str, circuit: _Circuit, state: _Open, now: float) -> Down:
-        recent = list(circuit.latest)[-_COUNTED:]
-        return Down(
-            name=name.removeprefix(_GROUP),
-            failed=sum(not seen.alive for seen in recent),
-            calls=len(recent),
-            span_s=max(now - recent[0].at, 0.0) if recent else 0.0,
-            kind=state.kind,
-            since=state.since,
-            probe_at=max(state.probe_at, state.probing_until if now < state.probing_until else 0.0),
-            is_group=name.startswith(_GROUP),
-        )
 
 
 _GROUP = "group\0"  # no tool's name begins so

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection, Generator, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from btm.errors import RefusedCallError
@@ -25,16 +25,15 @@ from btm.learning.tracker import Learned
 from btm.model import SUCCESS, Action, Effect, ErrorKind, Incident, Mode, Outcome, ToolCall
 from btm.planning.context import ContextWriter
 from btm.planning.instructions import call_text
-from btm.planning.options import Options, Skills, options_for
-from btm.planning.plan import UNCHECKED, Level, RecoveryContext, RecoveryPlan
+from btm.planning.plan import UNCHECKED, Level, Options, RecoveryContext, RecoveryPlan, Skills, options_for
 from btm.planning.planner import Planner
 from btm.runtime.breaker import Down
+from btm.runtime.conditions import ToolEffects
 from btm.runtime.cross_check import Check, SecondSources
 from btm.runtime.drivers import NOT_MADE, ComesAgain, Handled, Move, Reply, Request, Steps, Wait
 from btm.runtime.executor import Acting, Answer
 from btm.runtime.ledger import Ledger
-from btm.runtime.notices import Suspicions, check_lines, check_text, down_lines, down_text
-from btm.runtime.tool_effects import ToolEffects
+from btm.runtime.notices import check_lines, check_text, doubt_lines, down_lines, down_text
 from btm.support.failsafe import carefully, safely
 from btm.support.untrusted import tool_name
 
@@ -62,7 +61,6 @@ class Recovery:
     effects: ToolEffects
     available: Collection[str] | None = None
     skills: Skills | None = None
-    suspicions: Suspicions = field(default_factory=Suspicions)
 
     # -- the agent's call -------------------------------------------------------------------------------------------
 
@@ -95,7 +93,6 @@ class Recovery:
         handled = Handled(call, outcome, reply.result, reply.error, call.tool, trail=trail)
         if not self.mode.advises:
             return handled
-        self.suspicions.note(call, outcome)
         if outcome.kind is None:
             return (yield from self._answered(handled, learned.incident, forbidden))
         return handled if learned.incident is None else (yield from self._failed(handled, learned.incident))
@@ -203,7 +200,9 @@ class Recovery:
         except (GeneratorExit, ComesAgain) as end:
             safely(self.ledger.writes.interrupted, call, not isinstance(end, ComesAgain))
             raise
-        learned = safely(self.ledger.finish, ticket, reply) if ticket is not None else None
+        learned = (
+            safely(self.ledger.finish, ticket, reply.result, reply.error) if ticket is not None else None
+        )
         if learned is None:
             safely(self.ledger.writes.interrupted, call, True)
         return learned or _unlearned(call, reply), reply
@@ -218,7 +217,7 @@ class Recovery:
     def plan_for(self, incident: Incident) -> RecoveryPlan:
         """Return the plan for an incident as things stand."""
         above = [(other, self._options(other)) for other in self._above(incident)]
-        return self.planner.plan(incident, self._options(incident), self.ledger.believing(), above)
+        return self.planner.plan(incident, self._options(incident), self.ledger.believed, above)
 
     def _options(self, incident: Incident) -> Options:
         tool, conditions = incident.call.tool, self.ledger.conditions
@@ -321,7 +320,7 @@ class Recovery:
 
     def notices(self, conversation: str) -> list[str]:
         """Return what the model should know before its next turn, a line each."""
-        lines = self.suspicions.lines(conversation)
+        lines = doubt_lines(self.ledger, conversation)
         lines += down_lines(self.ledger, self.fallback_map, self.effects, conversation, self.available)
         if self.mode.acts:
             return lines

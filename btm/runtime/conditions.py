@@ -1,89 +1,61 @@
-"""How tools are doing now, over all conversations: what their latest calls came to, and which are down for everyone."""
+"""What is known of each tool, over all conversations: what it does to the world, how it is doing, whether it is down."""
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from functools import partial
 
 from btm.events import Hooks
 from btm.fallback import FallbackMap
 from btm.model import Effect, ErrorKind, ToolCall
-from btm.runtime.breaker import Began, Breaker, Circuits, Down
+from btm.runtime.breaker import Breaker, Circuits, Down
 from btm.runtime.conversations import LiveConversations
 from btm.store import RecentCall
+from btm.support.effects import Guess, guess
 
-HALF_LIFE_S = 300.0
-"""Half-life of a tool's health counters: minutes, so that an outage fades soon after it ends."""
+LOOKED_BACK_S = 1_200.0
+"""Seconds for which a failure is told: an outage is forgotten soon after it ends."""
 
 HEALED = 3
 """Calls in a row that must work before a tool that used to fail counts as healed."""
 
 _WINDOW = 10
-
-
-@dataclass(slots=True)
-class ToolHealth:
-    """Decayed success and failure counts of one tool, and its latest calls."""
-
-    successes: float
-    failures: float
-    as_of: float
-    latest: deque[tuple[float, bool]]
+_MOST = 10_000  # tools of one process, and names that a model made up
 
 
 class Health:
-    """The health of every tool. Not thread-safe: its owner holds the lock."""
+    """The latest calls of every tool. Not thread-safe: its owner holds the lock."""
 
     def __init__(self) -> None:
-        self._tools: dict[str, ToolHealth] = {}
+        self._latest: defaultdict[str, deque[tuple[float, bool]]] = defaultdict(
+            partial(deque, maxlen=_WINDOW)
+        )
 
     def record(self, tool: str, ok: bool, at: float) -> None:
         """Take in that a call of ``tool`` ended at ``at``."""
-        health = self._tools.get(tool)
-        if health is None:
-            health = self._tools[tool] = ToolHealth(0.0, 0.0, at, deque(maxlen=_WINDOW))
-        factor = self._factor(health, at)
-        health.successes = health.successes * factor + ok
-        health.failures = health.failures * factor + (not ok)
-        health.as_of = max(at, health.as_of)
-        health.latest.append((at, ok))
-
-    def _factor(self, health: ToolHealth, at: float) -> float:
-        return float(2.0 ** (-max(at - health.as_of, 0.0) / HALF_LIFE_S))
-
-    def counts(self, tool: str, now: float) -> tuple[float, float]:
-        """Return the decayed (successes, failures) of ``tool`` at time ``now``."""
-        health = self._tools.get(tool)
-        if health is None:
-            return 0.0, 0.0
-        factor = self._factor(health, now)
-        return health.successes * factor, health.failures * factor
+        self._latest[tool].append((at, ok))
 
     def worked(self, tool: str) -> bool:
         """Whether one of the latest calls of ``tool`` succeeded."""
-        health = self._tools.get(tool)
-        return health is not None and any(ok for _, ok in health.latest)
+        return any(ok for _, ok in self._latest.get(tool, ()))
 
     def healed(self, tool: str) -> bool:
         """Whether the ``HEALED`` calls before the latest one all succeeded."""
-        health = self._tools.get(tool)
-        before = [ok for _, ok in health.latest][:-1] if health is not None else []
+        before = [ok for _, ok in self._latest.get(tool, ())][:-1]
         return len(before) >= HEALED and all(before[-HEALED:])
 
     def sentence(self, tool: str, now: float) -> str:
         """Return "failed 6 of its last 6 calls in 4 min", or "" while there is nothing striking to say."""
-        health = self._tools.get(tool)
-        if health is None:
-            return ""
-        recent = [(at, ok) for at, ok in health.latest if now - at <= 4 * HALF_LIFE_S]
+        recent = [(at, ok) for at, ok in self._latest.get(tool, ()) if now - at <= LOOKED_BACK_S]
         failed = sum(1 for _, ok in recent if not ok)
         if len(recent) < 3 or failed * 2 < len(recent):
             return ""
-        return f"failed {failed} of its last {len(recent)} calls in {_span(now - recent[0][0])}"
+        return f"failed {failed} of its last {len(recent)} calls in {span_text(now - recent[0][0])}"
 
 
-def _span(seconds: float) -> str:
+def span_text(seconds: float) -> str:
+    """Return a time span in words: ``45 s``, ``12 min``."""
     return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
 
 
@@ -106,12 +78,20 @@ class ToolConditions:
         self._circuits = Circuits(breaker, fallback_map.groups, reads) if breaker is not None else None
         self.take_in(latest)
 
-    def note(self, call: ToolCall, kind: ErrorKind | None, at: float, began: Began) -> None:
-        """Note how a call ended. Hold the lock."""
+    def note(
+        self,
+        call: ToolCall,
+        kind: ErrorKind | None,
+        at: float,
+        began_at: float,
+        order: int = 0,
+        begun: int = 0,
+    ) -> None:
+        """Note how a call ended; see :meth:`Circuits.record`. Hold the lock."""
         self._health.record(call.tool, kind is None, at)
         if self._circuits is None or self._map.general(call):
             return  # a command or a page that failed says nothing about the next one
-        for change in self._circuits.record(call.tool, kind, at, call.effect, began):
+        for change in self._circuits.record(call.tool, kind, at, call.effect, began_at, order, begun):
             self._hooks.post(change.event())
 
     def take_in(self, calls: Iterable[RecentCall]) -> None:
@@ -119,7 +99,7 @@ class ToolConditions:
         with self._conversations.lock:
             for call in calls:
                 made = ToolCall(call.tool, effect=call.effect)
-                self.note(made, call.kind, call.at, Began(call.began_at))
+                self.note(made, call.kind, call.at, call.began_at)
 
     def lately(self, tool: str) -> tuple[str, bool, bool]:
         """Return how a tool has been doing.
@@ -149,3 +129,58 @@ class ToolConditions:
             return None
         with self._conversations.lock:
             return self._circuits.closed_to(tool, self._clock(), effect)
+
+
+class ToolEffects:
+    """Effects by tool: stated ones, the map's, and guesses from names and descriptions."""
+
+    def __init__(self, fallback_map: FallbackMap) -> None:
+        self._map = fallback_map
+        self._descriptions: dict[str, str] = {}
+        self._hinted: dict[str, Effect] = {}
+        self._guesses: dict[str, Guess] = {}
+
+    def describe(self, tool: str, description: str | None, *, read_only: bool | None = None) -> None:
+        """Take in how a tool is described to the model: that tells more than its name, and a server's hint decides.
+
+        Who knows of no description takes none back: of an agent's adapters one may see it, and another only the name.
+        """
+        if read_only is not None:
+            self._hinted[tool] = Effect.READ if read_only else Effect.WRITE
+            _bound(self._hinted)
+        if description and self._descriptions.get(tool) != description:
+            self._descriptions[tool] = description
+            self._guesses.pop(tool, None)
+            _bound(self._descriptions)
+
+    def of(self, tool: str, stated: Effect | None = None) -> Effect:
+        """Return a tool's effect: the stated one, the map's, its server's hint, or a guess (a write unless it reads)."""
+        known = stated or self._map.effect(tool) or self._hinted.get(tool)
+        if known is not None:
+            self._guesses.pop(tool, None)
+            return known
+        found = self._guesses.get(tool)
+        if found is None:
+            found = self._guesses[tool] = guess(tool, self._descriptions.get(tool, ""))
+            _bound(self._guesses)
+        return found.effect
+
+    def likely(self, tool: str) -> Effect:
+        """Return what :meth:`of` would, where no call is made: that it was a guess is not remembered."""
+        known = self._map.effect(tool) or self._hinted.get(tool)
+        return known or guess(tool, self._descriptions.get(tool, "")).effect
+
+    @property
+    def mapped(self) -> Iterable[str]:
+        """The tools that the map knows."""
+        return self._map.tools
+
+    def is_assumed(self, call: ToolCall) -> bool:
+        """Whether a call is taken for a write only because nothing says that it is a read."""
+        found = self._guesses.get(call.tool)
+        return found is not None and not found.known and call.effect is Effect.WRITE
+
+
+def _bound(entries: dict[str, str] | dict[str, Guess] | dict[str, Effect]) -> None:
+    if len(entries) > _MOST:
+        entries.pop(next(iter(entries)), None)

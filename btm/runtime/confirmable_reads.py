@@ -9,49 +9,24 @@ from typing import Any
 from btm.fallback import FallbackMap
 from btm.model import Incident, Outcome, ToolCall
 from btm.runtime.conversations import ConversationState, LiveConversations
-from btm.runtime.unconfirmed_reads import SeenRead, behind
+from btm.runtime.known_values import SeenRead, behind
 
 _WRONG, _RIGHT = 1.0, 9.0  # what is believed of tools that nobody asked about yet: one answer in ten is wrong
 _POOLED = 4.0  # how many answers of its own outweigh what is known of the other tools
 
 
-class Trust:
-    """Beta posteriors of "is an answer of this tool wrong?", pooled over tools. Not thread-safe: its owner holds the lock.
-
-    Only answers that somebody held against a second source count. A tool that was found wrong is believed less at once;
-    where second sources keep agreeing, asking them ceases to be worth its cost.
-    """
-
-    def __init__(self) -> None:
-        self._right: Counter[str] = Counter()
-        self._wrong: Counter[str] = Counter()
-
-    def agreed(self, tool: str) -> None:
-        """Note that a second source said the same."""
-        self._right[tool] += 1
-
-    def contradicted(self, tool: str) -> None:
-        """Note that a second source said otherwise."""
-        self._wrong[tool] += 1
-
-    def chance_wrong(self, tool: str) -> float:
-        """Return the expected chance that an answer of this tool is wrong."""
-        wrong, right = self._wrong.total(), self._right.total()
-        shared = (_WRONG + wrong) / (_WRONG + _RIGHT + wrong + right)
-        own = self._wrong[tool] + self._right[tool]
-        return (_POOLED * shared + self._wrong[tool]) / (_POOLED + own)
-
-    def suspected(self, tool: str) -> bool:
-        """Whether more speaks against the tool's answers than what is believed of every tool."""
-        return self.chance_wrong(tool) > _WRONG / (_WRONG + _RIGHT)
-
-
 class ConfirmableReads:
-    """Thread-safe: the lock of the conversations guards it too."""
+    """The reads of every conversation. Thread-safe: the lock of the conversations guards it too.
+
+    How far a tool is trusted is a Beta posterior of "is an answer of it wrong?", pooled over tools. Only answers that
+    somebody held against a second source count: a tool that was found wrong is believed less at once, and where second
+    sources keep agreeing, asking them ceases to be worth its cost.
+    """
 
     def __init__(self, conversations: LiveConversations, fallback_map: FallbackMap) -> None:
         self._conversations, self._map = conversations, fallback_map
-        self._trust = Trust()
+        self._right: Counter[str] = Counter()
+        self._wrong: Counter[str] = Counter()
 
     def note(self, conversation: ConversationState, call: ToolCall, result: Any) -> None:
         """Keep a good answer that a second source could confirm."""
@@ -96,22 +71,19 @@ class ConfirmableReads:
             self._conversations.get(read.call.conversation).reads.doubt(read.call.tool)
             return self._conversations.suspect(read.call, outcome)
 
-    def agreed(self, tool: str) -> None:
-        """Note that a second source said the same as ``tool``."""
+    def compared(self, tool: str, *, agreed: bool) -> None:
+        """Note that a second source said the same as ``tool``, or otherwise."""
         with self._conversations.lock:
-            self._trust.agreed(tool)
-
-    def contradicted(self, tool: str) -> None:
-        """Note that a second source said otherwise than ``tool``."""
-        with self._conversations.lock:
-            self._trust.contradicted(tool)
+            (self._right if agreed else self._wrong)[tool] += 1
 
     def chance_wrong(self, tool: str) -> float:
         """Return the expected chance that an answer of ``tool`` is wrong."""
         with self._conversations.lock:
-            return self._trust.chance_wrong(tool)
+            wrong, right = self._wrong.total(), self._right.total()
+            shared = (_WRONG + wrong) / (_WRONG + _RIGHT + wrong + right)
+            own = self._wrong[tool] + self._right[tool]
+            return (_POOLED * shared + self._wrong[tool]) / (_POOLED + own)
 
     def suspected(self, tool: str) -> bool:
-        """Whether answers of ``tool`` (or of tools at large) turned out wrong more often than is usual."""
-        with self._conversations.lock:
-            return self._trust.suspected(tool)
+        """Whether more speaks against a tool's answers than what is believed of every tool."""
+        return self.chance_wrong(tool) > _WRONG / (_WRONG + _RIGHT)

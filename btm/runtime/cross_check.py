@@ -3,9 +3,8 @@
 A plausible wrong answer looks like a success; only another tool can tell. Asking costs a call, so it is asked only when
 a policy requires it. The shipped ones do before a write that cannot be undone, when a call failed because of its
 arguments, which may have come from a wrong answer, and for every later answer of a tool that was found wrong. And it is
-asked only while that is worth it: where second sources keep agreeing (see :class:`~btm.runtime.confirmable_reads.Trust`),
-the chance that an answer is wrong times what a success is worth comes to less than a call. A policy that is enforced is
-always kept.
+asked only while that is worth it: where second sources keep agreeing (see :mod:`btm.runtime.confirmable_reads`), the
+chance that an answer is wrong times what a success is worth comes to less than a call. An enforced policy is always kept.
 
 Act mode asks by itself. In every other mode that advises it is the agent who asks: a call of its own that is the
 check of an earlier answer is held against it.
@@ -22,9 +21,9 @@ from btm.fallback.values import fields_at
 from btm.learning.judging import CONTRADICTED
 from btm.model import SUCCESS, Action, Effect, ErrorKind, Incident, Outcome, ToolCall
 from btm.planning.plan import Level
-from btm.planning.policy import Policies, Situation
+from btm.planning.policy import Policies, situation_of
+from btm.runtime.known_values import SeenRead, scalars_of
 from btm.runtime.ledger import Ledger
-from btm.runtime.unconfirmed_reads import SeenRead, scalars_of
 
 MAX_CHECKS = 3
 """Reads that are cross-checked for one call, at most."""
@@ -96,7 +95,7 @@ class SecondSources:
         if not offers:
             return []
         unchecked = tuple(dict.fromkeys(read.call.tool for read, _ in offers))
-        situation = Situation(
+        situation = situation_of(
             call,
             outcome,
             irreversible=self.fallback_map.irreversible(call.tool),
@@ -150,10 +149,9 @@ class SecondSources:
         fields = self.fallback_map.compare(read.call, read.result, result)
         if fields is None:
             return None
+        self.ledger.reads.compared(read.call.tool, agreed=not fields)
         if not fields:
-            self.ledger.reads.agreed(read.call.tool)
             return None
-        self.ledger.reads.contradicted(read.call.tool)
         if pending is not None and not _rests_on(pending, read, fields):
             return None
         named = ", ".join(fields)

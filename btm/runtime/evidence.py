@@ -6,7 +6,6 @@ import logging
 import math
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
 
 from btm.learning.changepoint import WeighedAttempt, may_show_change, since_change
 from btm.learning.posterior import BetaPosterior, Counts, Decay, Evidence, Priors, Share, pooled, shares
@@ -172,19 +171,12 @@ class Credit:
 
     def belief(self, key: EvidenceKey, now: float) -> BetaPosterior:
         """Return the belief about one key."""
+        return self.about([key], now)[key]
+
+    def about(self, keys: Iterable[EvidenceKey], now: float) -> dict[EvidenceKey, BetaPosterior]:
+        """Return the beliefs about keys."""
         evidence, priors, scale = self.standing(now)
-        return self._believe(evidence, key, priors, scale)
-
-    def believing(
-        self, now: float, lock: AbstractContextManager[object]
-    ) -> Callable[[EvidenceKey], BetaPosterior]:
-        """Return what is believed about keys as of ``now``, each read under ``lock``."""
-
-        def belief(key: EvidenceKey) -> BetaPosterior:
-            with lock:
-                return self.belief(key, now)
-
-        return belief
+        return {key: self._believe(evidence, key, priors, scale) for key in keys}
 
     def standing(self, now: float) -> tuple[Evidence, Priors, float]:
         """Return what beliefs are made of: the evidence, the priors fitted to it, and the decay factor as of now."""
@@ -194,8 +186,7 @@ class Credit:
 
     def beliefs(self, now: float) -> list[tuple[EvidenceKey, BetaPosterior]]:
         """Return every key that has evidence, with its belief."""
-        evidence, priors, scale = self.standing(now)
-        return [(key, self._believe(evidence, key, priors, scale)) for key, _, _ in evidence.rows()]
+        return list(self.about([key for key, _, _ in self._evidence.rows()], now).items())
 
     def shares(self, key: EvidenceKey, now: float) -> tuple[Share, ...]:
         """Return level by level how the belief about a key comes about, as :func:`btm.learning.posterior.shares` does."""

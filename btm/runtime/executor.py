@@ -14,7 +14,7 @@ from typing import Any
 from btm.events import ActionName, ActionTaken, Hooks
 from btm.fallback import FallbackMap, Step
 from btm.learning.tracker import Learned
-from btm.model import Action, Effect, Incident, Outcome, ToolCall
+from btm.model import LAST_RESORTS, Action, Effect, Incident, Outcome, ToolCall
 from btm.planning.plan import RecoveryPlan
 from btm.runtime.drivers import Handled, Move, Reply, Request, Wait, what_was_done
 from btm.runtime.ledger import Ledger
@@ -104,7 +104,7 @@ class Acting:
         """
         possible: list[Step] = []
         for step in plan.steps:
-            if step.action in (Action.REVISE, Action.ESCALATE, Action.ABANDON):
+            if step.action is Action.REVISE or step.action in LAST_RESORTS:
                 break
             if step.above is not None or (step.target and step.target in plan.only_skills):
                 continue  # another call's to answer, and that call was the agent's; or known from cards alone

@@ -6,7 +6,6 @@ The ledger holds what a process knows now and hands every finished call to the w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from btm.classify import ErrorRule
@@ -16,19 +15,15 @@ from btm.learning.judging import NOT_YET
 from btm.learning.posterior import BetaPosterior, Share
 from btm.learning.tracker import Learned, Ticket
 from btm.model import Action, Attempt, Effect, ErrorKind, EvidenceKey, Incident, ToolCall
-from btm.runtime.breaker import Began, Breaker
+from btm.runtime.breaker import Breaker
 from btm.runtime.conditions import ToolConditions
 from btm.runtime.confirmable_reads import ConfirmableReads
 from btm.runtime.conversations import LiveConversations
-from btm.runtime.deduplication import Finished
-from btm.runtime.drivers import Reply
 from btm.runtime.evidence import BeliefFunction, Credit
-from btm.runtime.intents import Intents
+from btm.runtime.intents import Intents, UncertainWrites
 from btm.runtime.naming import Namer
 from btm.runtime.outcomes import ResultSchemas, error_rules, outcome_of
-from btm.runtime.uncertain_writes import UncertainWrites
 from btm.store import CallEvent, Event, RecentCall, ShapeRow, Snapshot, WriteLog
-from btm.support.call_ids import NO_TURN, Turn
 from btm.support.untrusted import bounded_json, redact
 
 _ARGUMENTS_LIMIT = 4_000
@@ -75,74 +70,55 @@ class Ledger:
         self.conditions = ToolConditions(
             self.conversations, fallback_map, breaker, snapshot.recent_calls, clock=clock, hooks=self._hooks
         )
-        self._finished = Finished()
-        self._begun = 0
 
     # -- a call ---------------------------------------------------------------------------------------------------
 
-    def told_apart(self, call: ToolCall, turn: Turn = NO_TURN) -> tuple[ToolCall, str]:
-        """Return a call under a name that no other call has, if its id is taken, and its fingerprint.
-
-        See :mod:`btm.runtime.deduplication`.
-        """
-        print_ = self.conversations.fingerprint(call)
-        with self.conversations.lock:
-            name = self._finished.name(call.conversation, call.call_id, print_, turn)
-        return (call if name == call.call_id else replace(call, call_id=name)), print_
-
     def begin(self, call: ToolCall, print_: str = "") -> Ticket:
-        """Note that a call begins. ``print_`` is its fingerprint where :meth:`told_apart` gave it already."""
+        """Note that a call begins. ``print_`` is its fingerprint, where that is known."""
         print_ = print_ or self.conversations.fingerprint(call)
         now = self._clock()
-        if self._intents.concerns(call):
+        if call.effect is Effect.WRITE:
             self._intents.begin(call, print_, now, None)  # unless ``writes.standing`` did
-        with self.conversations.lock:
-            conversation = self.conversations.get(call.conversation)
-            turn = self._finished.asked_by(call.conversation, call.call_id)
-            if turn is None:
-                return Ticket(call, print_, at=now)
-            self._begun += 1
-            return conversation.tracker.begin(call, print_, now, turn)._replace(order=self._begun)
+        return self.conversations.begin(call, print_, now)
 
     def teach(self, tool: str, rule: ErrorRule) -> None:
         """Judge the answers of ``tool`` by one more rule from now on, before those that were taught earlier."""
         self._taught[tool] = (rule, *self._taught.get(tool, ()))
 
-    def finish(self, ticket: Ticket, reply: Reply) -> Learned:
+    def finish(self, ticket: Ticket, result: Any = None, error: Exception | None = None) -> Learned:
         """Take in what came of a call: name it, give credit, note values, hand it to the writer."""
         call, now = ticket.call, self._clock()
         shape = self._shapes.profile(call.tool) if self._shapes is not None else None
-        outcome = outcome_of(call, reply.result, reply.error, self._map, now=now, shape=shape)
+        outcome = outcome_of(call, result, error, self._map, now=now, shape=shape)
         if self.namer is not None:
-            self.namer.consider(call, outcome, reply.result)
-        if self._intents.concerns(call):
+            self.namer.consider(call, outcome, result)
+        if call.effect is Effect.WRITE:
             self._intents.end(call, outcome)
         with self.conversations.lock:
-            conversation = self.conversations.get(call.conversation)
-            # A replay teaches nothing; of two watchers of one call the first to finish teaches.
-            if not ticket.sequence or not self._finished.add(call.conversation, call.call_id):
-                return Learned(
-                    outcome, incident=conversation.tracker.incident_of(ticket.fingerprint, call.tool)
-                )
+            conversation = self.conversations.finish(ticket)
+            if conversation is None:
+                tracker = self.conversations.get(call.conversation).tracker
+                return Learned(outcome, incident=tracker.incident_of(ticket.fingerprint, call.tool))
             learned = conversation.tracker.finish(
-                ticket, outcome, at=now, latency_s=now - ticket.at, result=reply.result
+                ticket, outcome, at=now, latency_s=now - ticket.at, result=result
             )
             outcome = learned.outcome
-            ok = outcome.ok
+            ok = outcome.kind is None
+            conversation.suspected = (call.tool, outcome.suspected) if outcome.suspected is not None else None
             self._credit.give(learned.attempts, now)
             if outcome.kind is ErrorKind.FACTUAL_ERROR:
                 conversation.reads.doubt(call.tool)
             if call.effect is Effect.WRITE and (ok or outcome.ambiguous):
                 conversation.reads.forget()  # what was read before what may have changed things is not held against
-            began = Began(ticket.at, ticket.order, self._begun)
-            self.conditions.note(call, None if outcome.rule == NOT_YET else outcome.kind, now, began)
+            kind = None if outcome.rule == NOT_YET else outcome.kind
+            self.conditions.note(call, kind, now, ticket.at, ticket.order, self.conversations.begun)
             shapes: tuple[ShapeRow, ...] = ()
             if ok:
                 if self._map.tools:
-                    conversation.facts.note(call.tool, call.arguments, reply.result)
-                    self.reads.note(conversation, call, reply.result)
+                    conversation.facts.note(call.tool, call.arguments, result)
+                    self.reads.note(conversation, call, result)
                 if self._shapes is not None:
-                    shapes = self._shapes.learn(call.tool, reply.result)
+                    shapes = self._shapes.learn(call.tool, result)
             # Under the lock, so that events are written in the order in which they were learned.
             self._emit(self._event(ticket, learned, now, shapes))
             if learned.attempts or learned.closed:
@@ -215,9 +191,10 @@ class Ledger:
 
     # -- numbers ----------------------------------------------------------------------------------------------------
 
-    def believing(self) -> Callable[[EvidenceKey], BetaPosterior]:
-        """Return what is believed about keys as of now: all that one plan asks for is read as of one time."""
-        return self._credit.believing(self._clock(), self.conversations.lock)
+    def believed(self, keys: Iterable[EvidenceKey]) -> dict[EvidenceKey, BetaPosterior]:
+        """Return what is believed about keys as of now."""
+        with self.conversations.lock:
+            return self._credit.about(keys, self._clock())
 
     def shares(self, key: EvidenceKey) -> tuple[Share, ...]:
         """Return level by level how the belief about one key comes about."""
@@ -237,7 +214,7 @@ class Ledger:
     def take_in_others(self, calls: Iterable[RecentCall]) -> None:
         """Take in how calls of other processes ended; those of this one are passed over."""
         with self.conversations.lock:
-            others = (c for c in calls if (c.conversation, c.call_id) not in self._finished)
+            others = (c for c in calls if not self.conversations.knows(c.conversation, c.call_id))
             self.conditions.take_in(others)
 
     def retract(self, events: Iterable[CallEvent]) -> None:

@@ -15,7 +15,7 @@ from typing import Any, Self, TypeVar, cast, overload
 from btm.classify import ErrorRule
 from btm.events import ContextGiven, Hooks, MemoryEvent
 from btm.fallback import FallbackMap
-from btm.learning.matching import Ticket
+from btm.learning.incidents import Ticket
 from btm.learning.posterior import flat, pooled, unlearned
 from btm.maps.belonging import knows_none
 from btm.model import BeliefModel, Effect, Outcome, ToolCall
@@ -23,22 +23,20 @@ from btm.planning.context import ContextWriter
 from btm.planning.planner import Planner
 from btm.planning.policy import Policies
 from btm.runtime.call_handler import Recovery, pass_through
-from btm.runtime.drivers import AsyncInvoker, Handled, Invoker, Reply, Steps, adrive, drive
+from btm.runtime.conditions import ToolEffects
+from btm.runtime.drivers import AsyncInvoker, Handled, Invoker, Steps, adrive, drive
 from btm.runtime.evidence import BeliefFunction
 from btm.runtime.ledger import Ledger
 from btm.runtime.naming import Namer
 from btm.runtime.notices import down_tools
 from btm.runtime.options import Durability, MemoryHealth, MemoryOptions
 from btm.runtime.plain_functions import WrappedFunctions
-from btm.runtime.tool_effects import ToolEffects
 from btm.store import CallEvent, SharedCalls, Store, TaughtRule, Teachable, WriteLog
 from btm.store.watch import Watch
 from btm.store.writer import WriteBehind
 from btm.support.call_ids import NO_TURN, Names, Turn
-from btm.support.clocks import SteadyClock
-from btm.support.failsafe import safely
+from btm.support.failsafe import SteadyClock, is_active, safely
 from btm.support.imitations import mark_of
-from btm.support.switch import is_active
 
 _BELIEF_MODELS: Mapping[BeliefModel, BeliefFunction] = {
     BeliefModel.POOLED: pooled,
@@ -164,7 +162,7 @@ class MemoryCore:
         """Take in what came of a call that :meth:`begin` noted. Return its outcome, None when btm itself failed."""
         if not is_active():
             return None
-        learned = safely(self._ledger.finish, ticket, Reply(result, error))
+        learned = safely(self._ledger.finish, ticket, result, error)
         self._hooks.deliver()
         return learned.outcome if learned is not None else None
 
@@ -205,7 +203,10 @@ class MemoryCore:
 
     def _told_apart(self, call: ToolCall, whole: ToolCall, turn: Turn) -> tuple[ToolCall, str]:
         """Return a call under a name of its own, and its fingerprint; those that came without an id have a name."""
-        return (safely(self._ledger.told_apart, whole, turn) if call.call_id else None) or (whole, "")
+        return (safely(self._ledger.conversations.told_apart, whole, turn) if call.call_id else None) or (
+            whole,
+            "",
+        )
 
     def effect_of(self, tool: str, stated: Effect | None = None) -> Effect:
         """Return a tool's effect: the stated one, the map's, or a guess from its name and description.

@@ -6,20 +6,18 @@ seemed to be successes and may be error texts: a hint, and nothing else.
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
 from btm.fallback import FallbackMap, Step
-from btm.model import Effect, ErrorKind, Outcome, ToolCall
+from btm.model import Effect, Outcome, ToolCall
 from btm.planning.instructions import call_text, instruction
 from btm.planning.plan import RecoveryPlan
 from btm.runtime.breaker import Down
+from btm.runtime.conditions import ToolEffects, span_text
 from btm.runtime.cross_check import Check, SecondSources
 from btm.runtime.ledger import Ledger
-from btm.runtime.tool_effects import ToolEffects
 from btm.support.untrusted import tool_name
 
 BEFORE_ANY_CHANGE = "before you change anything"
@@ -28,48 +26,25 @@ MAX_LINES = 4
 """Tools that are named in one request, at most."""
 
 
-_MOST_SUSPECTED = 1_000
-"""Conversations whose latest answer is remembered."""
-
-
-class Suspicions:
-    """Of each conversation the latest answer, where it is suspected. Thread-safe; teaches nothing, forbids nothing."""
-
-    def __init__(self) -> None:
-        self._latest: OrderedDict[str, tuple[str, ErrorKind]] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def note(self, call: ToolCall, outcome: Outcome) -> None:
-        """Take in what came of a call: a later one of the conversation ends the suspicion of an earlier one."""
-        if outcome.suspected is None and not self._latest:
-            return
-        with self._lock:
-            self._latest.pop(call.conversation, None)
-            if outcome.ok and outcome.suspected is not None:
-                self._latest[call.conversation] = (call.tool, outcome.suspected)
-                if len(self._latest) > _MOST_SUSPECTED:
-                    self._latest.popitem(last=False)
-
-    def lines(self, conversation: str) -> list[str]:
-        """Return the line that the model is told before its next turn, if any."""
-        found = self._latest.get(conversation)
-        if found is None:
-            return []
-        tool, kind = found
-        kind_of_failure = kind.replace("_", " ")
-        return [
-            f"doubt: what {tool_name(tool)} just answered may be an error ({kind_of_failure}) and no result; read it "
-            "again before you rely on it"
-        ]
+def doubt_lines(ledger: Ledger, conversation: str) -> list[str]:
+    """Return a line on the conversation's latest answer, if it may be an error text."""
+    found = ledger.conversations.suspected(conversation)
+    if found is None:
+        return []
+    tool, kind = found
+    return [
+        f"doubt: what {tool_name(tool)} just answered may be an error ({kind.replace('_', ' ')}) and no result; read it "
+        "again before you rely on it"
+    ]
 
 
 def down_text(down: Down, tool: str, now: float) -> str:
     """Return what is down, in words, and when it is tried again."""
     name = tool_name(tool)
     where = f"{name} (with all of {tool_name(down.name)})" if down.is_group else name
-    worked = f"{down.calls - down.failed} of its last {down.calls} calls worked, {_span(down.span_s)}"
+    worked = f"{down.calls - down.failed} of its last {down.calls} calls worked, {span_text(down.span_s)}"
     wait_s = down.probe_at - now
-    again = f"it is tried again in {_span(wait_s)}" if wait_s > 0 else "a read is to try it first"
+    again = f"it is tried again in {span_text(wait_s)}" if wait_s > 0 else "a read is to try it first"
     return f"{where} is down for everyone ({worked}); {again}"
 
 
@@ -166,7 +141,3 @@ def _holds_blanks(step: Step, bare: Step, blanks: Collection[str]) -> bool:
     """Whether what is missing without blanks shows them whole: a template may have made something else of one."""
     filled = [str((step.arguments or {})[name]) for name in bare.missing if name not in step.missing]
     return all(any(blank in text for blank in blanks) for text in filled)
-
-
-def _span(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"

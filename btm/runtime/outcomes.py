@@ -36,7 +36,9 @@ def _held_against(expectations: Expectations, result: Any, outcome: Outcome, now
     finding = None if isinstance(value, list) else against(value, expectations, now)
     if finding is None:
         return outcome
-    return replace(outcome, kind=finding.kind, reason=finding.reason, rule=finding.rule)
+    return replace(
+        outcome, kind=finding.kind, reason=finding.reason, rule=finding.rule, missing=finding.missing
+    )
 
 
 def error_rules(taught: Iterable[TaughtRule]) -> dict[str, tuple[ErrorRule, ...]]:

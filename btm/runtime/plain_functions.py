@@ -22,10 +22,10 @@ from btm.planning.closing import in_result
 from btm.planning.failure_text import error_text, result_text
 from btm.runtime.drivers import AsyncInvoker, Handled, Invoker
 from btm.runtime.timeouts import Limits, Timeouts, in_own_thread, log_late
+from btm.support.failsafe import is_active
 from btm.support.function_arguments import apply, binder, is_async, is_generator, is_unbound, name_of
 from btm.support.imitations import disarmed
 from btm.support.notes import note_on
-from btm.support.switch import is_active
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -18,8 +18,8 @@ from btm.fallback.fields import FULL, PARTIAL
 from btm.fallback.schema import Fallback, Repair
 from btm.learning.posterior import Decay
 from btm.model import Action, Effect, Incident
-from btm.planning.options import MOST_WEIGHT, Options, SkillOffer
-from btm.planning.policy import Situation
+from btm.planning.plan import MOST_WEIGHT, Options, SkillOffer
+from btm.planning.policy import situation_of
 from btm.skills.card import SkillCard, load_cards
 from btm.skills.tries import signature
 from btm.support.effects import guess_effect
@@ -167,7 +167,7 @@ def _holds(text: str, incident: Incident, *, empty: bool) -> bool:
     if not text:
         return empty
     try:
-        names = Situation(incident.call, incident.outcome, incident).names
+        names = situation_of(incident.call, incident.outcome, incident)
         return bool(compile_expression(text).evaluate(names))
     except TemplateError:
         return False

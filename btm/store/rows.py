@@ -9,7 +9,7 @@ from typing import Any
 
 from btm.model import MAX_ORDINAL, Action, Attempt, ErrorKind, EvidenceKey, Incident
 from btm.store import CallEvent, EvidenceRow
-from btm.support.clocks import is_time
+from btm.support.failsafe import is_time
 
 KEY_COLUMNS = ("tool", "kind", "action", "target", "ordinal")
 

@@ -7,11 +7,11 @@ import itertools
 import os
 import random
 from collections.abc import Callable
+from contextlib import AbstractContextManager, ContextDecorator
 from dataclasses import replace
 from typing import NamedTuple
 
 from btm.model import ToolCall
-from btm.support.blocks import Block
 from btm.support.forks import go_on_in_children
 
 
@@ -36,6 +36,27 @@ def name_beside(name: str, fingerprint: str, taken_by: str) -> str:
     teaches nothing; anything else is another call, whose own name is the same in every run.
     """
     return name if fingerprint == taken_by else f"{name}~{fingerprint[:12]}"
+
+
+class Block(ContextDecorator, AbstractContextManager[None]):
+    """A block of code, or a decorated function. ``begin`` begins it and returns what ends it. Any exception passes as it is.
+
+    A generator with ``contextlib.contextmanager`` would do, but that sets the traceback of what is raised inside, and
+    raises another exception in place of one that lets nothing be set.
+    """
+
+    def __init__(self, begin: Callable[[], Callable[[], object]]) -> None:
+        self._begin = begin
+        self._ends: list[Callable[[], object]] = []
+
+    def __enter__(self) -> None:
+        self._ends.append(self._begin())
+
+    def __exit__(self, *_: object) -> None:
+        self._ends.pop()()
+
+    def _recreate_cm(self) -> Block:
+        return Block(self._begin)
 
 
 _conversation: contextvars.ContextVar[str] = contextvars.ContextVar("btm_conversation", default="")

@@ -1,9 +1,14 @@
-"""What keeps a failure of btm's own parts from reaching the agent: it is logged once, and the call goes on without."""
+"""How btm keeps out of the agent's way: its own failures are logged once, its clock always tells a time, it can be off."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator
+import math
+import os
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 from btm.support.process_state import kept
@@ -48,3 +53,78 @@ def _complain(part: str, error: Exception) -> None:
     if len(_said) < _MOST_SAID:
         _said.add(what)
     _log.log(level, "btm's own %s failed; the tool's answer passes unchanged", part, exc_info=error)
+
+
+# -- the off switch --------------------------------------------------------------------------------------------------
+
+VARIABLE = "BTM_DISABLED"
+"""Environment variable that turns btm off: any value but ``""`` and ``"0"``."""
+
+_lock = threading.Lock()
+_off = 0  # how many blocks are inside inactive()
+
+
+def disabled_by_environment() -> bool:
+    """Whether the environment turns btm off."""
+    return os.environ.get(VARIABLE, "") not in ("", "0")
+
+
+def is_active() -> bool:
+    """Whether btm does anything."""
+    return not _off and not disabled_by_environment()
+
+
+@contextmanager
+def inactive() -> Iterator[None]:
+    """Turn btm off in the whole process (all threads and tasks) until the block ends. Blocks may be nested."""
+    global _off  # noqa: PLW0603 - one switch for the process is what this is
+    with _lock:
+        _off += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _off -= 1
+
+
+# -- the clock -------------------------------------------------------------------------------------------------------
+
+FARTHEST_S = 1e11
+"""Epoch seconds beyond which a reading is none: the year 5138. A clock that counts milliseconds is beyond it."""
+
+
+class SteadyClock:
+    """The time in epoch seconds, always a finite number.
+
+    A reading that is none (NaN, an infinity, no number, too far off, or an exception) would spoil every sum it is
+    added to and every row it is written in. The latest good one stands in for it, or the system's time where there
+    was none, and one warning is logged.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._latest: float | None = None
+        self._said = False
+
+    def __call__(self) -> float:
+        """Return the time."""
+        try:
+            read = self._clock()
+            now = float(read)
+        except Exception as error:  # noqa: BLE001 - a user's clock may raise anything
+            return self._instead(f"raised {type(error).__name__}: {text_of(error, 200)}")
+        if not -FARTHEST_S < now < FARTHEST_S:  # NaN is on no side
+            return self._instead(f"gave {text_of(read, 50)}, and not epoch seconds")
+        self._latest = now
+        return now
+
+    def _instead(self, problem: str) -> float:
+        if not self._said:
+            self._said = True
+            _log.warning("the clock %s; the latest time that it gave is used", problem)
+        return self._latest if self._latest is not None else time.time()
+
+
+def is_time(value: float) -> bool:
+    """Whether a number can be a moment in epoch seconds; 0 stands for none."""
+    return value != 0.0 and math.isfinite(value) and abs(value) < FARTHEST_S

@@ -14,8 +14,7 @@ import unicodedata
 from collections.abc import Callable
 from typing import NamedTuple
 
-from btm.support.personal_secrets import NOTHING, compiled, without_personal_secrets
-from btm.support.vendor_tokens import VENDOR_TOKEN, may_hold_token
+from btm.support.secret_forms import NOTHING, VENDOR_TOKEN, compiled, may_hold_token, without_personal_secrets
 
 # -- pieces of patterns --------------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from btm.support.switch import inactive, is_active
+from btm.support.failsafe import inactive, is_active
 from btm.testing.clock import ManualClock
 from btm.testing.failing import fail
 from btm.testing.memory import in_memory

@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 from btm.fallback import FallbackMap
+from btm.fallback.relations import MapRelations
 from btm.learning.posterior import Decay, Evidence, Priors, pooled
 from btm.learning.tracker import ConversationTracker
 from btm.model import SUCCESS, Action, Effect, ErrorKind, EvidenceKey, Incident, Outcome, ToolCall
 from btm.planning.context import render
-from btm.planning.options import MapRelations, options_for
-from btm.planning.planner import Planner
+from btm.planning.plan import options_for
+from btm.planning.planner import Planner, each
 from btm.planning.policy import Policies
-from btm.runtime.drivers import Reply
 from btm.runtime.ledger import Ledger
 from btm.store import Snapshot
 
@@ -33,7 +33,8 @@ TEN = FallbackMap.from_text(
     + '      - {tool: other9, coverage: full, arguments: {text: "order {{ call.order_id }}"}}\n'
     + "".join(f"  other{n}: {{effect: read}}\n" for n in range(10))
 )
-SLOW, OK = Reply(error=TimeoutError("timed out")), Reply("ok")
+SLOW: tuple[None, Exception] = (None, TimeoutError("timed out"))
+OK: tuple[str, None] = ("ok", None)
 
 
 @pytest.fixture
@@ -60,21 +61,21 @@ def test_noting_that_a_call_begins(benchmark: Any, ledger: Ledger) -> None:
 
 
 def test_recording_a_call_that_worked(benchmark: Any, ledger: Ledger) -> None:
-    benchmark.pedantic(ledger.finish, setup=lambda: ((ledger.begin(made()), OK), {}), rounds=5_000)
+    benchmark.pedantic(ledger.finish, setup=lambda: ((ledger.begin(made()), *OK), {}), rounds=5_000)
 
 
 def test_recording_a_failure_that_opens_an_incident(benchmark: Any, ledger: Ledger) -> None:
-    def fresh() -> tuple[tuple[Any, Reply], dict[str, Any]]:
-        return (ledger.begin(made(f"talk{next(_ids)}")), SLOW), {}
+    def fresh() -> tuple[tuple[Any, ...], dict[str, Any]]:
+        return (ledger.begin(made(f"talk{next(_ids)}")), *SLOW), {}
 
     benchmark.pedantic(ledger.finish, setup=fresh, rounds=5_000)
 
 
 def test_recording_an_attempt_that_resolves_an_incident(benchmark: Any, ledger: Ledger) -> None:
-    def fresh() -> tuple[tuple[Any, Reply], dict[str, Any]]:
+    def fresh() -> tuple[tuple[Any, ...], dict[str, Any]]:
         conversation = f"talk{next(_ids)}"
-        ledger.finish(ledger.begin(made(conversation)), SLOW)
-        return (ledger.begin(made(conversation)), OK), {}
+        ledger.finish(ledger.begin(made(conversation)), *SLOW)
+        return (ledger.begin(made(conversation)), *OK), {}
 
     benchmark.pedantic(ledger.finish, setup=fresh, rounds=5_000)
 
@@ -106,7 +107,7 @@ def test_a_plan_with_ten_candidates(benchmark: Any) -> None:
     incident, evidence = _planning()
     options = options_for(incident, TEN, {"user_id": "u1"})
     planner = Planner(Policies.load())
-    plan = benchmark(planner.plan, incident, options, lambda key: pooled(evidence, key, Priors(), 0.5))
+    plan = benchmark(planner.plan, incident, options, each(lambda key: pooled(evidence, key, Priors(), 0.5)))
     assert len(plan.steps) + len(plan.rejected) == 11
 
 
@@ -118,5 +119,5 @@ def test_the_options_of_an_incident(benchmark: Any) -> None:
 def test_writing_a_context(benchmark: Any) -> None:
     incident, evidence = _planning()
     options = options_for(incident, TEN, {"user_id": "u1"})
-    plan = Planner(Policies.load()).plan(incident, options, lambda key: pooled(evidence, key, Priors()))
+    plan = Planner(Policies.load()).plan(incident, options, each(lambda key: pooled(evidence, key, Priors())))
     assert benchmark(render, plan).tokens <= 300

@@ -10,7 +10,7 @@ from btm.fallback import FallbackMap
 from btm.fallback.schema import json_schema
 from btm.maps.check import check_text
 from btm.maps.init import hands_over
-from btm.support.irreversible import cannot_be_undone
+from btm.support.effects import cannot_be_undone
 
 HEAD = "version: 1\ndomain: d\ntools:\n"
 

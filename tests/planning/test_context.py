@@ -15,15 +15,14 @@ from core_kit import MAP, NO_MAP, call, memory_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from btm.fallback.step import Step
+from btm.fallback.offers import Step
 from btm.learning.judging import IN_A_ROW
 from btm.learning.posterior import BetaPosterior
 from btm.model import Action, Attempt, Effect, ErrorKind, EvidenceKey, Family, Incident, Outcome, ToolCall
 from btm.planning.context import Detail, Format, estimate_tokens, quoted, render, within
 from btm.planning.instructions import call_text, instruction
-from btm.planning.options import options_for
-from btm.planning.plan import Level, RecoveryPlan, Verdict
-from btm.planning.planner import Planner
+from btm.planning.plan import Level, RecoveryPlan, Verdict, options_for
+from btm.planning.planner import Planner, each
 from btm.planning.policy import Policies
 from btm.support.untrusted import arguments_text
 
@@ -39,7 +38,7 @@ def plan_of(
     )
     incident = Incident("i", "talk", failed, ErrorKind(kind), outcome, 0.0)
     options = options_for(incident, MAP, {"user_id": "u1"}, health="failed 6 of its last 6 calls in 4 min")
-    return PLANNER.plan(incident, options, lambda _: BetaPosterior(3, 2, 4, 3))
+    return PLANNER.plan(incident, options, each(lambda _: BetaPosterior(3, 2, 4, 3)))
 
 
 def lines_of(plan: RecoveryPlan, **options: Any) -> list[str]:
@@ -143,7 +142,7 @@ def test_a_chance_that_nothing_was_counted_for_is_not_claimed() -> None:
         options_for(
             Incident("i", "t", call("x"), ErrorKind.TIMEOUT, Outcome(ErrorKind.TIMEOUT), 0.0), MAP, {}
         ),
-        lambda _: BetaPosterior(3, 2),
+        each(lambda _: BetaPosterior(3, 2)),
     )
     text = render(plan, budget=10_000).text
     assert "next: retry get_order" in text
@@ -157,7 +156,7 @@ BASH = call("bash", effect=Effect.WRITE, command="make test")
 def noted(failed: ToolCall, outcome: Outcome, **options: Any) -> str:
     assert outcome.kind is not None
     incident = Incident("i", "talk", failed, outcome.kind, outcome, 0.0, **options)
-    plan = PLANNER.plan(incident, options_for(incident, NO_MAP, {}), lambda _: BetaPosterior(2, 2))
+    plan = PLANNER.plan(incident, options_for(incident, NO_MAP, {}), each(lambda _: BetaPosterior(2, 2)))
     return render(plan, budget=10_000).text
 
 
@@ -207,7 +206,7 @@ def test_what_worked_before_is_a_hint_with_its_evidence_where_no_map_knows_bette
     incident = Incident("i", "t", failed, ErrorKind.AUTH_ERROR, Outcome(ErrorKind.AUTH_ERROR), 0.0)
     options = options_for(incident, NO_MAP, {}, worked=["search_patients"])
     plan = PLANNER.plan(
-        incident, options, lambda k: BetaPosterior(30, 1, 30, 30) if k.target else BetaPosterior(1, 9)
+        incident, options, each(lambda k: BetaPosterior(30, 1, 30, 30) if k.target else BetaPosterior(1, 9))
     )
     text = render(plan, budget=10_000).text
     assert "next: switch to search_patients, with arguments of your own" in text

@@ -4,8 +4,8 @@ from btm.fallback import FallbackMap
 from btm.learning.judging import CONTRADICTED
 from btm.learning.posterior import BetaPosterior
 from btm.model import Action, Attempt, ErrorKind, EvidenceKey, Incident, Outcome, ToolCall
-from btm.planning.options import options_for
-from btm.planning.planner import Planner
+from btm.planning.plan import options_for
+from btm.planning.planner import Planner, each
 from btm.planning.policy import Policies
 
 TEXT = """
@@ -42,7 +42,7 @@ def first_tool(
         chance = third if key.target == "search_orders" else 0.9
         return BetaPosterior(20.0 * chance, 20.0 * (1.0 - chance))
 
-    step = PLANNER.plan(incident, options_for(incident, fallback_map, {}), believe).first
+    step = PLANNER.plan(incident, options_for(incident, fallback_map, {}), each(believe)).first
     assert step is not None
     return step.tool
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from core_kit import MAP, call
 
 from btm.fallback import FallbackMap
+from btm.fallback.relations import MapRelations
 from btm.learning.relations import StandIn
 from btm.model import Action, Effect, ErrorKind, Incident, Outcome, ToolCall
-from btm.planning.options import MapRelations, options_for
+from btm.planning.plan import options_for
 
 
 def incident_of(tool: str, kind: str = "timeout", **arguments: object) -> Incident:

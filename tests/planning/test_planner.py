@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -15,9 +14,8 @@ from hypothesis import strategies as st
 from btm.fallback import Step
 from btm.learning.posterior import BetaPosterior
 from btm.model import Action, Attempt, Effect, ErrorKind, EvidenceKey, Incident, Outcome, ToolCall
-from btm.planning.options import Options, options_for
-from btm.planning.plan import RecoveryPlan
-from btm.planning.planner import MAX_TRIES, Planner, Settings, best_beginning
+from btm.planning.plan import Options, RecoveryPlan, options_for
+from btm.planning.planner import MAX_TRIES, Believe, Planner, Settings, best_beginning, each
 from btm.planning.policy import Policies
 
 FREE = Planner(Policies())
@@ -28,13 +26,13 @@ def belief(mean: float, n: float = 1_000.0) -> BetaPosterior:
     return BetaPosterior(mean * n, (1 - mean) * n, n, mean * n)
 
 
-def always(mean: float) -> Callable[[EvidenceKey], BetaPosterior]:
-    return lambda _: belief(mean)
+def always(mean: float) -> Believe:
+    return each(lambda _: belief(mean))
 
 
-def chances(**by_target: float) -> Callable[[EvidenceKey], BetaPosterior]:
+def chances(**by_target: float) -> Believe:
     """Chances by the target of a switch, or by the action."""
-    return lambda key: belief(by_target.get(key.target or key.action, 0.001))
+    return each(lambda key: belief(by_target.get(key.target or key.action, 0.001)))
 
 
 def incident(kind: str = "timeout", tool: str = "get_order", **changes: Any) -> Incident:
@@ -113,7 +111,7 @@ def test_the_plan_is_what_is_worth_trying_in_the_best_order(
 def test_a_step_is_worth_trying_while_success_is_worth_more_than_it_costs() -> None:
     options = Options(switches=(switch("x", cost=4.9), switch("y", cost=5.3)))
     planner = Planner(Policies(), Settings(value_of_success=10.0))
-    plan = planner.plan(incident(), options, lambda _: belief(0.5, 1e6))
+    plan = planner.plan(incident(), options, each(lambda _: belief(0.5, 1e6)))
     assert "x" in tools(plan)
     assert "y" not in tools(plan)
     assert [step.tool for step in plan.rejected] == ["y"]
@@ -122,8 +120,8 @@ def test_a_step_is_worth_trying_while_success_is_worth_more_than_it_costs() -> N
 def test_what_is_hardly_known_gets_the_benefit_of_the_doubt() -> None:
     options = Options(switches=(switch("x", cost=8.0),))
     planner = Planner(Policies(), Settings(value_of_success=10.0))
-    assert "x" in tools(planner.plan(incident(), options, lambda _: BetaPosterior(0.5, 0.5)))
-    assert "x" not in tools(planner.plan(incident(), options, lambda _: belief(0.5)))
+    assert "x" in tools(planner.plan(incident(), options, each(lambda _: BetaPosterior(0.5, 0.5))))
+    assert "x" not in tools(planner.plan(incident(), options, each(lambda _: belief(0.5))))
 
 
 def test_knowing_when_to_stop_is_learned() -> None:
@@ -131,9 +129,9 @@ def test_knowing_when_to_stop_is_learned() -> None:
         return belief({1: 0.8, 2: 0.3, 3: 0.001}[key.ordinal])
 
     attempts = tried(("retry", "", "timeout"), ("retry", "", "timeout"))
-    assert actions(FREE.plan(incident(), Options(), falling)) == [Action.RETRY]
-    assert actions(FREE.plan(incident(attempts=attempts[:1]), Options(), falling)) == [Action.RETRY]
-    assert actions(FREE.plan(incident(attempts=attempts), Options(), falling)) == [Action.ABANDON]
+    assert actions(FREE.plan(incident(), Options(), each(falling))) == [Action.RETRY]
+    assert actions(FREE.plan(incident(attempts=attempts[:1]), Options(), each(falling))) == [Action.RETRY]
+    assert actions(FREE.plan(incident(attempts=attempts), Options(), each(falling))) == [Action.ABANDON]
 
 
 def test_beliefs_are_asked_for_by_the_next_ordinal() -> None:
@@ -143,7 +141,9 @@ def test_beliefs_are_asked_for_by_the_next_ordinal() -> None:
         asked.append(key)
         return belief(0.5)
 
-    FREE.plan(incident(attempts=tried(("retry", "", "timeout"))), Options(switches=(switch("x"),)), believe)
+    FREE.plan(
+        incident(attempts=tried(("retry", "", "timeout"))), Options(switches=(switch("x"),)), each(believe)
+    )
     # A repeat is weighed with those that could follow it.
     assert [(key.action, key.target, key.ordinal) for key in asked] == [
         *(("retry", "", 2), ("retry", "", 3)),
@@ -192,7 +192,7 @@ def test_a_look_that_could_not_tell_is_not_repeated_until_something_was_done() -
 def test_a_required_look_comes_first_and_what_is_forbidden_is_left_out() -> None:
     failed = incident("timeout", "cancel", outcome=Outcome(ErrorKind.TIMEOUT, ambiguous=True))
     options = options_for(failed, MAP, {})
-    plan = RULED.plan(failed, options, lambda key: belief(0.3 if key.action is Action.VERIFY else 0.99))
+    plan = RULED.plan(failed, options, each(lambda key: belief(0.3 if key.action is Action.VERIFY else 0.99)))
     assert plan.first is not None
     assert plan.first.action is Action.VERIFY
     assert not {Action.RETRY, Action.SWITCH} & set(actions(plan))
@@ -264,7 +264,7 @@ def test_a_retry_after_in_the_past_is_no_wait() -> None:
 
 
 def test_without_exploring_a_chance_is_the_mean() -> None:
-    plan = FREE.plan(incident(), Options(switches=(switch("x"),)), lambda _: BetaPosterior(2, 3))
+    plan = FREE.plan(incident(), Options(switches=(switch("x"),)), each(lambda _: BetaPosterior(2, 3)))
     assert {step.chance for step in plan.steps} == {0.4}
 
 
@@ -272,7 +272,7 @@ def test_exploring_draws_from_the_belief_with_the_given_generator() -> None:
     def drawn(seed: int) -> list[float]:
         planner = Planner(Policies(), explore=random.Random(seed))
         plan = planner.plan(
-            incident(), Options(switches=(switch("x"), switch("y"))), lambda _: BetaPosterior(2, 3)
+            incident(), Options(switches=(switch("x"), switch("y"))), each(lambda _: BetaPosterior(2, 3))
         )
         return [step.chance for step in (*plan.steps, *plan.rejected)]
 
@@ -284,14 +284,14 @@ def test_exploring_draws_from_the_belief_with_the_given_generator() -> None:
 def test_irreversible_writes_are_never_explored() -> None:
     planner = Planner(Policies(), explore=random.Random(1))
     options = Options(switches=(switch("x"),), irreversible=True)
-    plan = planner.plan(incident("timeout", "cancel"), options, lambda _: BetaPosterior(2, 3))
+    plan = planner.plan(incident("timeout", "cancel"), options, each(lambda _: BetaPosterior(2, 3)))
     assert {step.chance for step in plan.steps} == {0.4}
 
 
 def test_an_irreversible_substitute_of_a_harmless_write_is_not_explored_either() -> None:
     planner = Planner(Policies(), explore=random.Random(1))
     options = Options(switches=(switch("x", irreversible=True), switch("y")))
-    plan = planner.plan(incident(), options, lambda _: BetaPosterior(2, 3))
+    plan = planner.plan(incident(), options, each(lambda _: BetaPosterior(2, 3)))
     chance = {step.tool: step.chance for step in (*plan.steps, *plan.rejected)}
     assert chance["x"] == 0.4
     assert chance["y"] != 0.4
@@ -346,12 +346,12 @@ def test_a_better_belief_in_a_step_never_moves_it_back(mean: float) -> None:
 # -- repeats hang together -----------------------------------------------------------------------------------------
 
 
-def by_try(retry: tuple[float, ...], **switches: float) -> Callable[[EvidenceKey], BetaPosterior]:
+def by_try(retry: tuple[float, ...], **switches: float) -> Believe:
     def believe(key: EvidenceKey) -> BetaPosterior:
         sure = retry[key.ordinal - 1] if key.action is Action.RETRY else switches[key.target]
         return belief(sure, 1e6)
 
-    return believe
+    return each(believe)
 
 
 def test_a_tool_that_heals_at_the_second_repeat_is_not_given_up_at_the_first() -> None:
@@ -400,7 +400,9 @@ def test_half_an_answer_is_not_exchanged_for_another_half(kind: str, silent: boo
     (("status",), (), True), (("total",), (), False), ((), (), True), ((), ("status",), False),
 ])  # fmt: skip
 def test_a_half_that_has_just_what_is_missing_is_offered(gives: Any, lacks: Any, offered: bool) -> None:
-    missing = Outcome(ErrorKind.PARTIAL_DATA, silent=True, reason="the required field status is missing")
+    missing = Outcome(
+        ErrorKind.PARTIAL_DATA, silent=True, reason="the required field status is missing", missing="status"
+    )
     other = replace(switch("half", value=0.8), gives=gives, lacks=lacks)
     plan = FREE.plan(incident("partial_data", outcome=missing), Options(switches=(other,)), always(0.9))
     assert ("half" in tools(plan)) is offered

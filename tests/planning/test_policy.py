@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +25,14 @@ from btm.model import (
     ToolCall,
 )
 from btm.planning.plan import Level, RecoveryPlan
-from btm.planning.policy import Policies, Situation
+from btm.planning.policy import Policies, situation_of
 
 DEFAULT = Policies.load("default")
 
 
-def situation(kind: str = "timeout", tool: str = "get_order", retries: int = 0, **changes: Any) -> Situation:
+def situation(
+    kind: str = "timeout", tool: str = "get_order", retries: int = 0, **changes: Any
+) -> Mapping[str, Any]:
     """A failed call and ``retries`` failed repeats of it."""
     failed = call(tool, order_id="o1")
     outcome = Outcome(
@@ -53,14 +56,14 @@ def situation(kind: str = "timeout", tool: str = "get_order", retries: int = 0, 
         happened=happened,
         changed=changed,
     )
-    return Situation(failed, outcome, incident, **changes)
+    return situation_of(failed, outcome, incident, **changes)
 
 
-def ruled(found: Situation, policies: Policies = DEFAULT) -> set[str]:
+def ruled(found: Mapping[str, Any], policies: Policies = DEFAULT) -> set[str]:
     return {verdict.policy for verdict in policies.judge(found)}
 
 
-def forbidden(found: Situation) -> set[str]:
+def forbidden(found: Mapping[str, Any]) -> set[str]:
     return {action for verdict in DEFAULT.judge(found) for action in verdict.forbid}
 
 
@@ -115,8 +118,8 @@ def test_a_third_repeat_is_made_by_btm_itself_only_and_when_nothing_but_a_human_
 
 
 def test_an_enforced_policy_stands_before_an_advising_one() -> None:
-    found = situation("stale_data", retries=2)
-    plan = RecoveryPlan("i", found.call, found.outcome, (), verdicts=DEFAULT.judge(found))
+    verdicts = DEFAULT.judge(situation("stale_data", retries=2))
+    plan = RecoveryPlan("i", call("get_order"), Outcome(ErrorKind.STALE_DATA), (), verdicts=verdicts)
     assert plan.forbidden[Action.RETRY].policy == "stop-after-three-identical-failures"
 
 
@@ -127,7 +130,7 @@ def test_escalating_waits_while_something_is_untried() -> None:
 
 
 def test_an_irreversible_write_rests_on_checked_reads() -> None:
-    found = Situation(call("cancel"), SUCCESS, irreversible=True, unchecked=("get_order",), pending=True)
+    found = situation_of(call("cancel"), SUCCESS, irreversible=True, unchecked=("get_order",), pending=True)
     (verdict,) = [v for v in DEFAULT.judge(found) if v.policy == "cross-check-before-irreversible-writes"]
     assert verdict.require is Action.VERIFY
     assert "get_order" in verdict.say
@@ -170,7 +173,8 @@ def test_every_situation_can_be_judged(
 
 @given(st.text(min_size=1, max_size=60))
 def test_an_invented_tool_name_cannot_speak_in_a_policys_sentence(name: str) -> None:
-    found = Situation(ToolCall(name), Outcome(ErrorKind.NOT_FOUND), situation("not_found").incident)
+    failed, outcome = ToolCall(name), Outcome(ErrorKind.NOT_FOUND)
+    found = situation_of(failed, outcome, Incident("i", "talk", failed, ErrorKind.NOT_FOUND, outcome, 0.0))
     for verdict in DEFAULT.judge(found):
         assert " ".join(verdict.say.split()) == verdict.say
         assert "<" not in verdict.say
@@ -180,7 +184,7 @@ def test_a_condition_sees_the_tools_real_name() -> None:
     policies = Policies.from_text(
         '- {id: a, when: \'call.tool == "Get Order"\', say: "{{ call.tool }} is known"}'
     )
-    (verdict,) = policies.judge(Situation(ToolCall("Get Order"), SUCCESS))
+    (verdict,) = policies.judge(situation_of(ToolCall("Get Order"), SUCCESS))
     assert verdict.say == "Get_Order is known"
 
 
@@ -243,7 +247,7 @@ class Uncomparable:
 )
 def test_a_rule_that_fails_is_skipped_with_one_warning(rule: str, caplog: pytest.LogCaptureFixture) -> None:
     policies = Policies.from_text(f"- {rule}\n- {{id: fine, when: 'true', say: still here}}\n")
-    found = Situation(ToolCall("t", {"odd": Uncomparable()}), SUCCESS)
+    found = situation_of(ToolCall("t", {"odd": Uncomparable()}), SUCCESS)
     with caplog.at_level(logging.WARNING, "btm"):
         for _ in range(3):
             assert ruled(found, policies) == {"fine"}

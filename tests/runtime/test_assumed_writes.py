@@ -6,7 +6,7 @@ import pytest
 
 from btm import Effect, FallbackMap, ToolCall, ToolMemory
 from btm.errors import RefusedCallError
-from btm.runtime.tool_effects import ToolEffects
+from btm.runtime.conditions import ToolEffects
 
 
 def berth_calendar(berth: str) -> str:

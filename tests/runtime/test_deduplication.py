@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from btm.runtime.deduplication import MAX_FINISHED, Finished
+from btm.runtime.conversations import MAX_FINISHED, Finished
 from btm.support.call_ids import NO_TURN, Turn
 
 

@@ -42,7 +42,7 @@ class Watched:
     def __call__(self, made: ToolCall, reply: Reply = Reply("ok")) -> Any:  # noqa: B008 - frozen
         begun = self.ledger.begin(made)
         self.clock.now += 1.0
-        return self.ledger.finish(begun, reply)
+        return self.ledger.finish(begun, reply.result, reply.error)
 
     @property
     def calls(self) -> list[CallEvent]:
@@ -83,8 +83,8 @@ def test_two_watchers_of_one_call_teach_once(watched: Watched) -> None:
     watched(call("get_order", "talk", "c1", order_id="o1"), SLOW)
     same = call("get_order", "talk", "c2", order_id="o1")
     one, two = watched.ledger.begin(same), watched.ledger.begin(same)
-    watched.ledger.finish(one, SLOW)
-    watched.ledger.finish(two, SLOW)
+    watched.ledger.finish(one, error=SLOW.error)
+    watched.ledger.finish(two, error=SLOW.error)
     assert len(watched.calls) == 2
     assert [b.n for _, b in watched.ledger.beliefs()] == [1.0]
 
@@ -154,7 +154,7 @@ def test_the_conversation_longest_unused_makes_room(
 def test_a_call_in_flight_when_its_conversation_ends_is_still_taken_in(watched: Watched) -> None:
     begun = watched.ledger.begin(call("get_order", "talk", "c1", order_id="o1"))
     watched.ledger.conversations.end("talk")
-    assert watched.ledger.finish(begun, SLOW).incident is not None
+    assert watched.ledger.finish(begun, error=SLOW.error).incident is not None
     assert len(watched.calls) == 1
 
 

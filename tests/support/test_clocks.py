@@ -12,7 +12,7 @@ import pytest
 from core_kit import MAP, call, known, memory_of, recounted, stored
 
 from btm.model import ToolCall
-from btm.support.clocks import SteadyClock
+from btm.support.failsafe import SteadyClock
 
 
 def clock_of(*readings: Any) -> Callable[[], float]:

@@ -28,8 +28,7 @@ from btm.model import Effect
 from btm.runtime.drivers import AsyncInvoker, Invoker
 from btm.runtime.timeouts import Timeouts
 from btm.support.call_ids import NO_TURN, Turn
-from btm.support.failsafe import safely
-from btm.support.switch import is_active
+from btm.support.failsafe import is_active, safely
 
 ToolAnswer = ToolMessage | Command[Any]
 ModelHandler = Callable[[ModelRequest[Any]], ModelResponse[Any]]

@@ -24,7 +24,7 @@ from btm.memory import ToolMemory
 from btm.model import Effect
 from btm.runtime.drivers import Reply
 from btm.runtime.timeouts import Timeouts
-from btm.support.switch import is_active
+from btm.support.failsafe import is_active
 
 # Exceptions that a tool raised and its own handle_tool_error is about to turn into an ordinary result.
 _noted: ContextVar[list[Exception] | None] = ContextVar("btm_noted", default=None)

@@ -20,8 +20,7 @@ from btm.adapters.mcp.stderr import StderrTail, StderrWatch
 from btm.adapters.sightings import Sightings
 from btm.memory import ToolMemory
 from btm.model import Effect, ToolCall
-from btm.support.failsafe import safely
-from btm.support.switch import is_active
+from btm.support.failsafe import is_active, safely
 
 IDLE_S = 1800.0
 """Seconds without a call after which a connection's next call begins a new conversation."""

@@ -5,7 +5,7 @@ import weakref
 from typing import Any
 
 from btm.model import ToolCall
-from btm.runtime.unconfirmed_reads import MAX_TEXT, Reads, behind
+from btm.runtime.known_values import MAX_TEXT, Reads, behind
 
 ORDER = ToolCall("get_order", {"order_id": "O1"}, conversation="c")
 

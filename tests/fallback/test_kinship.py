@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from btm.fallback.relations import related
 from btm.model import ToolCall
-from btm.planning.kinship import related
 
 Asked = tuple[str, dict[str, Any]]
 
