@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from btm.classify import languages, rules, texts, words
+from btm.classify import body_keys, languages, rules, texts, words
 from btm.classify.carriers import Carried
 from btm.classify.finding import Finding
 from btm.classify.keys import snake
@@ -146,6 +146,11 @@ def _is_for(purpose: str, tool: str) -> bool:
     return _purposes()[purpose].match(_name_of(tool)) is not None
 
 
+def purposes(tool: str) -> list[str]:
+    """Return what a tool's name says that its results are (``quotes``, ``tells``, ``judges``, ...)."""
+    return [purpose for purpose in _purposes() if _is_for(purpose, tool)]
+
+
 def _name_of(tool: str) -> str:
     return snake(tool.rsplit("/", 1)[-1][:64])
 
@@ -153,6 +158,11 @@ def _name_of(tool: str) -> str:
 def quotes(tool: str) -> bool:
     """Whether a tool's name says that its results quote errors, files and commands included."""
     return any(_is_for(purpose, tool) for purpose in ("quotes", "reads", "runs"))
+
+
+def is_about_errors(tool: str) -> bool:
+    """Whether what a tool brings may well be an error of something else: pages, logs, verdicts, explanations."""
+    return quotes(tool) or tells(tool) or judges(tool) or body_keys.CODE_TOOL.search(tool[:80]) is not None
 
 
 def tells(tool: str) -> bool:

@@ -7,12 +7,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any
 
 from btm.classify import (
     bodies,
     complaints,
+    deciding,
     exceptions,
     frameworks,
     guessing,
@@ -20,15 +20,15 @@ from btm.classify import (
     json_texts,
     login_pages,
     markup,
+    opinion,
     plain,
-    rules,
     silent,
     xml_fields,
 )
 from btm.classify.ambiguity import is_ambiguous
-from btm.classify.echoes import without_echoes
+from btm.classify.echoes import without_echoed_fields, without_echoes
 from btm.classify.expectations import ErrorRule, Expectations
-from btm.classify.finding import NONE, Finding
+from btm.classify.finding import NONE, WORDS, Finding
 from btm.classify.reading import TEXT_LIMIT
 from btm.classify.shape import ShapeProfile
 from btm.classify.taming import plain_of, tamed
@@ -126,8 +126,26 @@ def _classify(
     quiet = silent.find(parsed, call, expectations, shape, moment)
     if quiet is not None and not quiet.doubtful:
         return _outcome(quiet, call, value)
-    doubt = failure or quiet
-    return FINE if doubt is None else _doubtful(doubt)
+    return _second_opinion(value, parsed, call, failure or quiet)
+
+
+def _second_opinion(value: Any, parsed: Any, call: ToolCall, doubt: Finding | None) -> Outcome:
+    """What an answer is that the rules take for a success, or doubt: by its look as a whole."""
+    text = parsed if type(parsed) is str else None
+    if not opinion.has_one(parsed) or (doubt is not None and not doubt.rule.startswith(opinion.READ_BY)):
+        return FINE if doubt is None else _doubtful(doubt)
+    if type(parsed) is dict:
+        parsed = without_echoed_fields(parsed, call)
+    chance = opinion.chance(parsed, text, call, doubt)
+    if chance < opinion.SUSPECTED:
+        return FINE if doubt is None else _doubtful(doubt)
+    found = doubt or bodies.of_failed_value(parsed, call)
+    if chance >= opinion.FAILED and not deciding.is_about_errors(call.tool):
+        sure = min(found.confidence, WORDS) if doubt is None else chance
+        return _outcome(
+            found._replace(doubtful=False, confidence=sure, rule=f"look:{found.rule}"), call, value
+        )
+    return _doubtful(found._replace(confidence=chance))
 
 
 def _doubtful(failure: Finding) -> Outcome:
@@ -245,6 +263,8 @@ def _explicit_repr(text: str, call: ToolCall, now: float | None) -> Finding | No
 def _outcome(found: Finding, call: ToolCall, value: Any = None) -> Outcome:
     detail = found.detail or _text_of(value)
     found = guessing.refined(found, detail, call)
+    ruled, found = found, opinion.reconsidered(found, detail, guessing.calibrated(found.confidence), call)
+    said = detail if found.detail else detail[:600]
     shown = _BOILERPLATE.sub("", detail, 3) if "For " in detail else detail
     return Outcome(
         kind=found.kind,
@@ -252,12 +272,18 @@ def _outcome(found: Finding, call: ToolCall, value: Any = None) -> Outcome:
         status_code=found.status_code,
         retry_after_s=found.retry_after_s,
         silent=found.kind.family is Family.SILENT or found.rule.startswith("shape:"),
-        ambiguous=is_ambiguous(found, call, detail if found.detail else detail[:600]),
-        confidence=_calibrated(found.confidence),
+        ambiguous=is_ambiguous(found, call, said)
+        or (found is not ruled and is_ambiguous(_unsure(ruled), call, said)),
+        confidence=guessing.calibrated(found.confidence),
         reason=_clean(found.reason),
         rule=found.rule,
         missing=found.missing,
     )
+
+
+def _unsure(ruled: Finding) -> Finding:
+    """What the rules said, of which a doubt stays whatever kind is likelier; a failure without a kind raises none."""
+    return ruled._replace(reached=False) if ruled.kind is ErrorKind.UNKNOWN else ruled
 
 
 def _end_cut(text: str) -> str:
@@ -276,18 +302,6 @@ def _text_of(value: Any) -> str:
 
 def _sent(call: ToolCall) -> str:
     return " ".join(untrusted.text_of(value, 500) for value in [*call.arguments.values()][:20])
-
-
-@lru_cache(maxsize=1_024)
-def _calibrated(raw: float) -> float:
-    """The share of outcomes that were named rightly where rules were this sure, as measured; between, interpolated."""
-    known = rules.table("decision")["calibration"]
-    points = list(zip(known["said"], known["right"], strict=True))
-    for (low, start), (high, end) in pairwise(points):
-        if raw <= high:
-            share = max(0.0, raw - low) / (high - low)
-            return float(round(start + share * (end - start), 4))
-    return float(points[-1][1])
 
 
 @lru_cache(maxsize=64)

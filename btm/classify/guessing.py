@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
+from itertools import pairwise
 
 from btm.classify import carriers, rules, types
 from btm.classify.finding import DEFAULT, Finding
@@ -87,3 +88,15 @@ def guess(found: Finding, text: str) -> Finding:
                 reached=kind in (K.TIMEOUT, K.MALFORMED),
             )
     return found
+
+
+@lru_cache(maxsize=1_024)
+def calibrated(raw: float) -> float:
+    """Return the measured share of right outcomes where rules were this sure; between two, interpolated."""
+    known = rules.table("decision")["calibration"]
+    points = list(zip(known["said"], known["right"], strict=True))
+    for (low, start), (high, end) in pairwise(points):
+        if raw <= high:
+            share = max(0.0, raw - low) / (high - low)
+            return float(round(start + share * (end - start), 4))
+    return float(points[-1][1])

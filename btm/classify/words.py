@@ -39,7 +39,12 @@ def first_sentence(text: str) -> str:
 
 def words_in(sentence: str) -> list[str]:
     """Return the words of a sentence, lower-cased, with quotations, identifiers and numbers made one each."""
-    return _WORD.findall(_DIGITS.sub("0", _NAMED.sub(" _ ", sentence[:LONGEST].lower())))[:MOST]
+    return _WORD.findall(made_alike(sentence[:LONGEST]))[:MOST]
+
+
+def made_alike(text: str) -> str:
+    """Return a text lower-cased, with quotations, identifiers and numbers made one sign each."""
+    return _DIGITS.sub("0", _NAMED.sub(" _ ", text.lower()))
 
 
 def features_of(sentence: str) -> set[str]:

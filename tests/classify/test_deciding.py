@@ -125,7 +125,9 @@ def test_the_exit_code_of_a_job_that_was_looked_up_is_one_of_its_facts() -> None
 
 def test_what_a_terminal_shows_in_colours_is_read_without_them() -> None:
     assert (
-        classify(ToolCall("publish"), "\x1b[31mERROR   \x1b[0m InvalidDistribution: Cannot find file").kind
+        classify(
+            ToolCall("publish"), "\x1b[31mERROR   \x1b[0m Distribution: Cannot find file dist/a.whl"
+        ).kind
         is ErrorKind.NOT_FOUND
     )
 

@@ -1,0 +1,302 @@
+"""A second opinion, beside the rules': a linear model of how answers of failed calls look, and of what failed.
+
+Rules know the forms of what they were written for. Of an answer in a form of its own, words of its field names, short
+values, sentences and size say much together. The weights (``data/opinion.json``) are fitted on labelled answers by
+``tests/classify/fit_opinion.py``, beside what the rules said of each before they knew it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Any
+
+import orjson
+
+from btm.classify import carriers, deciding, words
+from btm.classify.finding import DEFAULT, STATUS, WORDS, Finding
+from btm.classify.keys import snake
+from btm.classify.reading import members
+from btm.model import Effect, ErrorKind, ToolCall
+from btm.support.process_state import kept
+
+FAILED, SUSPECTED = 0.6, 0.35
+"""Chances from which an answer that the rules take for a success is a failure, and from which it is suspected."""
+
+_LEAVES, _DEEPEST, _WIDEST, _ITEMS = 40, 6, 40, 3
+_SHOWN, _WORDS, _FEWEST, _LONG_WORD, _STEM = 260, 32, 3, 6, 5
+_FEW, _SENTENCE, _LONG, _PROSE = 8, 200, 40, 400
+_SURE, _LIKELY, _MORE = 0.9, 0.75, 0.4
+
+_WORD = re.compile(r"[^\W\d_]+(?:n't|'s)?|[_0:!?]")
+_CAPITALS = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_NAME = re.compile(r"[A-Za-z]+(?:[_.-][A-Za-z]+)+")
+_PARTS = re.compile(r"[_.\s-]+")
+_NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,8})?")
+_PLAIN_WORD = re.compile(r"[A-Za-z][A-Za-z_.-]*")
+
+
+def of_answer(value: Any, text: str | None, call: ToolCall, doubt: Finding | None) -> dict[str, float]:
+    """Return what an answer shows: of a structure (``value``) its fields, of a plain text (``text``) its words.
+
+    ``doubt`` is what the rules suspect; they take the answer for a success otherwise.
+    """
+    shown = _of_tool(call)
+    if doubt is not None:
+        shown |= {"suspected": 1.0, "how much": doubt.confidence}
+    if text is None:
+        _of_fields(value, shown)
+    else:
+        _of_text(text, shown)
+    return shown
+
+
+def _of_tool(call: ToolCall) -> dict[str, float]:
+    verb = snake(call.tool.rsplit("/", 1)[-1][:64]).split("_", 1)[0]
+    shown = {f"a tool that {purpose}": 0.5 for purpose in deciding.purposes(call.tool)}
+    return shown | {f"verb {verb}": 0.4, "writes" if call.effect is Effect.WRITE else "reads": 0.5}
+
+
+def _of_fields(value: Any, shown: dict[str, float]) -> None:
+    found = [*_leaves(value, "", 0, [_LEAVES])]
+    shown[f"leaves {min(8, int(math.log2(1 + len(found)) * 1.5))}"] = 0.7
+    shown |= _of_size(len(value) if type(value) is dict else 0)
+    sentences, most = 0, -words.LIMIT
+    for key, leaf, depth in found:
+        kind, near = _kind_of(leaf), "near" if depth <= 1 else "deep"
+        for word in _key_words(key):
+            shown[f"key {word}"] = 0.5
+        shown[f"is {kind} {near}"] = shown.get(f"is {kind} {near}", 0.0) + 0.15
+        if kind in ("word", "id"):
+            for word in _key_words(leaf[:_LONG])[:5]:
+                shown[f"value {word}"] = 0.7
+                shown[f"value {near} {word}"] = 0.5
+        elif kind == "sentence":
+            sentences += 1
+            first = words.first_sentence(leaf)
+            most = max(most, words.logit(first))
+            if depth <= 2 or len(found) <= _FEW:
+                for word in words.words_in(first)[:16]:
+                    shown[f"said {word}"] = 0.5
+    shown[f"sentences {min(3, sentences)}"] = 0.5
+    if sentences:
+        shown["worded like a failure"] = most / 3
+
+
+def _leaves(value: Any, key: str, depth: int, left: list[int]) -> Iterator[tuple[str, Any, int]]:
+    """Yield scalars and empty members with the nearest key and how deep they stand, ``left`` of them at most."""
+    held: Any = ()
+    if isinstance(value, Mapping) and value and depth < _DEEPEST:
+        held = [*members(value).items()][:_WIDEST]
+    elif isinstance(value, list | tuple) and value and depth < _DEEPEST:
+        held = [(key, item) for item in value[:_ITEMS]]
+    elif left[0] > 0:
+        left[0] -= 1
+        yield key, value, depth
+    for name, item in held:
+        if left[0] > 0:
+            yield from _leaves(item, name if isinstance(name, str) else "", depth + 1, left)
+
+
+@lru_cache(maxsize=4_096)
+def _key_words(key: str) -> list[str]:
+    return [word for word in snake(key).split("_") if word]
+
+
+def _kind_of(leaf: Any) -> str:
+    if leaf is None or leaf is True or leaf is False:
+        return str(leaf)
+    if isinstance(leaf, int | float):
+        return _size(leaf)
+    if not isinstance(leaf, str):
+        return "empty"
+    text = leaf.strip()
+    if not text:
+        return "blank"
+    if len(text) <= 24 and _NUMBER.fullmatch(text):
+        return _size(float(text) if "." in text else int(text))
+    if " " in text:
+        return "text" if len(text) > _SENTENCE else "sentence"
+    if len(text) > _LONG or "/" in text:
+        return "long"
+    return "word" if _PLAIN_WORD.fullmatch(text) else "id" if any(map(str.isdigit, text)) else "odd"
+
+
+def _size(number: float) -> str:
+    if number in (0, 1):
+        return str(int(number))
+    if number < 0 or isinstance(number, float):
+        return "negative" if number < 0 else "fraction"
+    return (
+        "failing"
+        if 400 <= number < 600
+        else "fine"
+        if 200 <= number < 300
+        else f"{min(5, len(str(number)))} digits"
+    )
+
+
+def _of_text(text: str, shown: dict[str, float]) -> None:
+    head = text[:600].strip()
+    first = words.first_sentence(head)
+    shown["text"] = 1.0
+    shown[f"size {min(9, int(math.log2(1 + len(text))))}"] = 0.6
+    shown[f"lines {min(4, head.count(chr(10)))}"] = 0.5
+    shown["worded like a failure"] = words.logit(first) / 3
+    if carriers.strip(head) is not None:
+        shown["layers"] = 1.0
+    shown |= dict.fromkeys(_pairs(words.words_in(first)), 0.5)
+
+
+def _pairs(found: list[str]) -> Iterator[str]:
+    before = "^"
+    for word in [*found, "$"]:
+        yield f"w {word}"
+        yield f"{before} {word}"
+        before = word
+
+
+def of_failure(found: Finding, text: str, sure: float, call: ToolCall) -> dict[str, float]:
+    """Return what a failure shows of its kind: its words, the tool's name, and what the rules take it for.
+
+    ``sure`` is the share of such findings that are right.
+    """
+    head = text[:_SHOWN]
+    low = words.made_alike(_CAPITALS.sub(" ", head))
+    said = _WORD.findall(low)[:_WORDS]
+    shown = dict.fromkeys(_pairs(said), 1.0)
+    shown |= {f"begins {word[:_STEM]}": 0.7 for word in said if len(word) > _LONG_WORD}
+    shown |= {f"part {part}": 0.5 for name in _NAME.findall(head) for part in _PARTS.split(name.lower())}
+    shown |= _of_tool(call)
+    by = found.rule.split(":", 1)[0]
+    how = "sure" if sure >= _SURE else "likely" if sure >= _LIKELY else "guessed"
+    for sign in (
+        f"rules {found.kind}",
+        f"by {by}",
+        f"rules {found.kind} by {by}",
+        f"rules {found.kind} {how}",
+    ):
+        shown[sign] = 1.0
+    shown[f"rule {found.rule}"] = 0.7
+    if found.status_code is not None:
+        shown |= {f"status {found.status_code}": 1.0, f"rules {found.kind} {found.status_code}": 1.0}
+    return shown
+
+
+Weights = Mapping[str, tuple[tuple[str, float], ...]]
+"""For each sign, the labels that it speaks for or against, and how much."""
+
+
+@cache
+def _weights() -> tuple[Weights, Weights]:
+    known = orjson.loads((files("btm.classify.data") / "opinion.json").read_bytes())
+    return _by_sign({"failed": known["failed"]}), _by_sign(known["kinds"])
+
+
+def _by_sign(labels: Mapping[str, Mapping[str, str]]) -> Weights:
+    found: dict[str, list[tuple[str, float]]] = {}
+    for label, groups in labels.items():
+        for weight, signs in groups.items():
+            for sign in signs.split("|"):
+                found.setdefault(sign, []).append((label, float(weight)))
+    return {sign: tuple(each) for sign, each in found.items()}
+
+
+def _summed(shown: Mapping[str, float], known: Weights) -> dict[str, float]:
+    total = dict(known[""])
+    for sign, much in shown.items():
+        for label, weight in known.get(sign, ()):
+            total[label] += weight * much
+    return total
+
+
+def has_one(value: Any) -> bool:
+    """Whether an answer may look like a failure's at all: many rows never do, most fields by their names do not."""
+    if type(value) is dict:
+        if any(type(value.get(name)) is int and value[name] // 100 == 2 for name in _STATUSES):
+            return False
+        only = next(iter(value.values())) if len(value) == 1 else None
+        names = tuple(only) if type(only) is dict else tuple(value)
+        found = _worth_a_look.get(names)
+        if found is None:
+            found = _by_names(names) >= _WORTH
+            if len(names) <= _WIDEST:
+                if len(_worth_a_look) >= _MOST:
+                    _worth_a_look.clear()
+                _worth_a_look[names] = found
+        return found
+    if type(value) is str:
+        return len(value) <= _PROSE and value[:1] != "<"
+    return isinstance(value, Mapping | list | tuple) and 0 < len(value) <= _ITEMS
+
+
+_STATUSES = ("status_code", "statusCode", "http_status")
+_WORTH = -2.0
+"""The least that names say where values say the rest: 2 of 90 answers that look like failures' have less."""
+
+_MOST = 4_096
+_worth_a_look: dict[tuple[object, ...], bool] = kept(__name__, {}, most=_MOST)
+
+
+def _by_names(names: tuple[object, ...]) -> float:
+    if not names:
+        return -math.inf
+    shown = {
+        f"key {word}": 0.5 for name in names[:_WIDEST] if isinstance(name, str) for word in _key_words(name)
+    }
+    return _summed(shown | _of_size(len(names)), _weights()[0])["failed"]
+
+
+def _of_size(size: int) -> dict[str, float]:
+    return {"fields": 1.0, f"top {size}" if 0 < size <= _FEW else "top many": 0.6}
+
+
+def chance(value: Any, text: str | None, call: ToolCall, doubt: Finding | None) -> float:
+    """Return how likely it is that an answer is a failure's which the rules take for a success."""
+    logit = _summed(of_answer(value, text, call, doubt), _weights()[0])["failed"]
+    return 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, logit))))
+
+
+READ_BY = ("text:", "plain:", "body:", "guess:", "code:", "type:", "status:", "exit:", "look:")
+"""Rules that read words and codes; others check what they say."""
+
+_MAY_HAVE_ACTED = frozenset({ErrorKind.TIMEOUT, ErrorKind.MALFORMED})
+
+
+_SPECIAL = frozenset({ErrorKind.SCHEMA_DRIFT, ErrorKind.EMPTY_RESULT})
+"""Kinds that texts seldom tell of: who has a wording for them knows what it is."""
+
+
+def _has_words(found: Finding, text: str) -> bool:
+    """Whether a failure says more than that it is one: a sentence, or a code of several words."""
+    head = text[:_SHOWN].strip()
+    if not found.detail and head[:1] in ("{", "["):
+        return False
+    return " " in head or len(_PARTS.split(head)) >= _FEWEST
+
+
+def reconsidered(found: Finding, text: str, sure: float, call: ToolCall) -> Finding:
+    """Return a failure with its likeliest kind by what the rules say and by its words, its tool and its form.
+
+    ``text`` is what the failure says, ``sure`` the share of such findings that are right. What has one meaning stays.
+    """
+    special = found.kind in _SPECIAL and found.rule.startswith("text:")
+    if special or sure >= STATUS or not found.rule.startswith(READ_BY) or not _has_words(found, text):
+        return found
+    total = _summed(of_failure(found, text, sure, call), _weights()[1])
+    best = max(total, key=total.__getitem__)
+    kind = ErrorKind(best)
+    if kind is found.kind or (sure >= _LIKELY and total[best] - total.get(found.kind, -math.inf) < _MORE):
+        return found
+    likely = 1.0 / math.fsum([math.exp(max(-30.0, logit - total[best])) for logit in total.values()])
+    word = kind.replace("_", " ")
+    return found._replace(
+        kind=kind,
+        rule=f"opinion:{found.rule}",
+        reason=f"its words and its tool are rather those of {word} ({found.reason})",
+        confidence=max(DEFAULT, min(WORDS, likely)),
+        reached=found.reached or kind in _MAY_HAVE_ACTED,
+    )

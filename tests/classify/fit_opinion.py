@@ -1,0 +1,177 @@
+"""Fits the weights of ``btm/classify/data/opinion.json``: two linear models, stacked on what the rules say.
+
+    python tests/classify/fit_opinion.py FILE... [--bulk FILE...] [--write]
+
+FILE is a set of labelled rows (see tests/classify/outcomes.jsonl). A row may carry what the rules said when it was new:
+``first`` (``kind`` or ``ok``, ``rule``, ``confidence``, ``status``, ``suspected``, ``detail``) and ``flagged``, the same had
+a framework flagged it; otherwise today's rules are asked, who know it, and it counts less. ``--bulk`` names sets of
+successes only. Each set is left out in turn and named by what the others teach; that is printed. Needs scikit-learn.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+from sklearn.feature_extraction import DictVectorizer
+from sklearn.linear_model import LogisticRegression
+
+from btm.classify import engine, opinion
+from btm.classify.finding import Finding
+from btm.classify.rows import classify_row
+from btm.model import Effect, ErrorKind, Family, ToolCall
+
+DATA = Path(opinion.__file__).with_name("data") / "opinion.json"
+KNOWN, BULK = 1.0, 0.3
+"""How much a row counts that the rules know, and a success of a bulk."""
+LEAST = {"failed": 0.12, "kinds": 0.15}
+"""Weights below are left out."""
+
+
+def said(row: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return what the rules said of a row when it was new, else what they say now."""
+    if name in row:
+        return row[name]
+    if name == "flagged" and row["outcome"]["form"] == "result":
+        row = {**row, "outcome": {**row["outcome"], "is_error": True}}
+    found = classify_row(row)
+    return {
+        "kind": str(found.kind or "ok"), "rule": found.rule, "confidence": found.confidence, "status": found.status_code,
+        "suspected": found.suspected and str(found.suspected), "detail": found.detail,
+    }  # fmt: skip
+
+
+def call_of(row: dict[str, Any]) -> ToolCall:
+    return ToolCall(
+        row["tool"], row.get("arguments") or {}, Effect.WRITE if row.get("effect") == "write" else Effect.READ
+    )
+
+
+def is_silent(label: str) -> bool:
+    return label != "ok" and ErrorKind(label).family is Family.SILENT
+
+
+def answer_signs(row: dict[str, Any], first: dict[str, Any]) -> dict[str, float]:
+    doubt = None
+    if first["suspected"]:
+        doubt = Finding(ErrorKind(first["suspected"]), first["rule"], "", 1.0 - first["confidence"])
+    value = row["outcome"].get("value")
+    parsed, text = opinion_input(value, call_of(row))
+    shown = opinion.of_answer(parsed, text, call_of(row), doubt)
+    return shown | ({"the rules call it a failure": 2.0} if first["kind"] != "ok" else {})
+
+
+def opinion_input(value: Any, call: ToolCall) -> tuple[Any, str | None]:
+    parsed, _ = engine._explicit(value, call, None)
+    return parsed, parsed if isinstance(parsed, str) else None
+
+
+def failure_signs(row: dict[str, Any], flagged: dict[str, Any]) -> dict[str, float]:
+    kind = "unknown" if flagged["kind"] == "ok" else flagged["kind"]
+    found = Finding(ErrorKind(kind), flagged["rule"], "", 1.0, flagged["status"])
+    text = flagged["detail"] or str(row["outcome"].get("value") or row["outcome"].get("message") or "")
+    return opinion.of_failure(found, text, flagged["confidence"], call_of(row))
+
+
+def is_unflagged(row: dict[str, Any]) -> bool:
+    return row["outcome"]["form"] == "result" and not row["outcome"].get("is_error")
+
+
+class Head:
+    """One of the two models: its rows, their labels and sets."""
+
+    def __init__(
+        self, signs: list[dict[str, float]], labels: list[str], sets: list[str], weights: list[float]
+    ) -> None:
+        self.vectors = DictVectorizer()
+        table = self.vectors.fit_transform(signs)
+        self.kept = np.flatnonzero(np.asarray((table != 0).sum(0)).ravel() >= 3)
+        self.table, self.labels = table[:, self.kept], np.array(labels)
+        self.sets, self.weights = np.array(sets), np.array(weights)
+
+    def fit(self, rows: np.ndarray) -> LogisticRegression:
+        model = LogisticRegression(C=1, max_iter=400, tol=1e-3)
+        return model.fit(self.table[rows], self.labels[rows], sample_weight=self.weights[rows])
+
+    def written(self, least: float) -> dict[str, dict[str, str]]:
+        model = self.fit(np.ones(len(self.labels), bool))
+        names = self.vectors.get_feature_names_out()[self.kept]
+        classes = model.classes_ if len(model.coef_) > 1 else ["failed"]
+        found = {}
+        for label, weights, bias in zip(classes, model.coef_, model.intercept_, strict=True):
+            groups: dict[str, list[str]] = {f"{bias:.2f}": [""]}
+            for name, weight in zip(names, weights, strict=True):
+                if abs(weight) >= least:
+                    groups.setdefault(f"{weight:.1f}", []).append(name)
+            found[str(label)] = {
+                w: "|".join(sorted(n)) for w, n in sorted(groups.items(), key=lambda g: -float(g[0]))
+            }
+        return found
+
+
+def main(arguments: list[str]) -> None:
+    write = "--write" in arguments
+    paths, bulk = [a for a in arguments if a not in ("--write", "--quick")], []
+    if "--bulk" in paths:
+        cut = paths.index("--bulk")
+        paths, bulk = paths[:cut], paths[cut + 1 :]
+    rows = [
+        dict(json.loads(line), set=Path(path).stem, bulk=path in bulk)
+        for path in [*paths, *bulk] for line in Path(path).read_text(encoding="utf-8").splitlines()
+    ]  # fmt: skip
+    failing = [
+        r for r in rows if r["label"] != "ok" and not (is_silent(r["label"]) and r["label"] != "empty_result")
+    ]
+    kinds = Head(
+        [failure_signs(r, said(r, "flagged")) for r in failing], [r["label"] for r in failing],
+        [r["set"] for r in failing], [1.0 if "flagged" in r else KNOWN for r in failing],
+    )  # fmt: skip
+    plain = [
+        r
+        for r in rows
+        if r["outcome"]["form"] == "result" and not r["outcome"].get("is_error") and not is_silent(r["label"])
+    ]
+    failed = Head(
+        [answer_signs(r, said(r, "first")) for r in plain], [str(int(r["label"] != "ok")) for r in plain],
+        [r["set"] for r in plain], [BULK if r["bulk"] else 1.0 if "first" in r else KNOWN for r in plain],
+    )  # fmt: skip
+    if "--quick" not in arguments:
+        report(failed, kinds, plain, failing)
+    if write:
+        found = {"failed": failed.written(LEAST["failed"])["failed"], "kinds": kinds.written(LEAST["kinds"])}
+        DATA.write_bytes(orjson.dumps(found, option=orjson.OPT_INDENT_2))
+        print(f"{DATA.stat().st_size} bytes")
+
+
+def report(failed: Head, kinds: Head, plain: list[dict[str, Any]], failing: list[dict[str, Any]]) -> None:
+    """Print for each set, left out, what the rules said when it was new and what the two models make of it."""
+    total: Counter[str] = Counter()
+    for name in dict.fromkeys(r["set"] for r in plain if "first" in r):
+        out, own = failed.sets == name, kinds.sets == name
+        likely = failed.fit(~out).predict_proba(failed.table[out])[:, 1]
+        line: Counter[str] = Counter()
+        for p, row in zip(likely, (r for r in plain if r["set"] == name), strict=True):
+            by, side = row["first"]["kind"] != "ok", "successes" if row["label"] == "ok" else "failures"
+            line.update([side, *([f"{side} called failures then"] if by else [])])
+            line.update([f"{side} called failures now"] if by or p >= opinion.FAILED else [])
+            line.update(
+                [f"{side} suspected now"] if not by and opinion.SUSPECTED <= p < opinion.FAILED else []
+            )
+        if own.any():
+            guessed = kinds.fit(~own).predict(kinds.table[own])
+            was = np.array([r["flagged"]["kind"] for r in failing if r["set"] == name])
+            line["kinds"] += int(own.sum())
+            line["right kinds then"] += int((was == kinds.labels[own]).sum())
+            line["right kinds now"] += int((guessed == kinds.labels[own]).sum())
+        total += line
+        print(name, dict(line), flush=True)
+    print("all", dict(total))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,82 @@
+"""The second opinion: what answers look like that no rule knows, where it has no say, and what it must not change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from btm.classify import classify, opinion
+from btm.classify.finding import Finding
+from btm.model import Effect, ErrorKind, ToolCall
+
+READ, WRITE = ToolCall("get_order"), ToolCall("create_order", effect=Effect.WRITE)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {
+            "Data": None,
+            "Outcome": "CUSTOMER_NOT_FOUND",
+            "Explanation": "There is no customer with this number",
+        },
+        {"verdict": "DECLINED", "explanation": "the card is not allowed for this purchase"},
+        {"processed": "0", "faultReason": "Missing mandatory element CustomerReference"},
+        {"reply": {"outcome": "REJECTED", "reason": "this account is not active"}},
+    ],
+)
+def test_a_verdict_in_fields_that_no_list_knows_is_not_passed_as_sure(answer: dict[str, Any]) -> None:
+    outcome = classify(WRITE, answer)
+    assert not outcome.ok or outcome.suspected is not None
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"order_id": "W1", "status": "shipped", "notes": "the first attempt failed"},
+        {"id": 4, "name": "error handling", "description": "How invalid input is rejected"},
+        {"items": [{"id": 1, "state": "declined"}, {"id": 2, "state": "paid"}], "total": 2},
+        {"temperature": -4, "unit": "C", "summary": "no rain expected"},
+        {},
+        {"count": 0},
+        [],
+    ],
+)
+def test_records_are_left_alone(answer: Any) -> None:
+    assert opinion.chance(answer, None, READ, None) < opinion.FAILED
+
+
+def test_a_tool_that_brings_errors_of_something_else_has_suspected_ones_at_most() -> None:
+    answer = {"code": "E12", "message": "Invalid token supplied", "error_type": "auth"}
+    assert classify(ToolCall("explain_error_code"), answer).ok
+
+
+def test_what_has_one_meaning_is_not_reconsidered() -> None:
+    sure = Finding(ErrorKind.RATE_LIMIT, "status:429", "", 0.97, 429)
+    assert opinion.reconsidered(sure, "no such user, invalid name", 0.97, READ) is sure
+
+
+def test_a_failure_without_words_keeps_its_kind() -> None:
+    bare = Finding(ErrorKind.UNKNOWN, "body:error", "", 0.2)
+    assert opinion.reconsidered(bare, '{"status": "failed"}', 0.3, READ) is bare
+
+
+def test_a_likelier_kind_never_takes_a_writes_doubt_away() -> None:
+    outcome = classify(WRITE, "503 while notifying: payment captured (id pay_1)")
+    assert outcome.ambiguous
+
+
+def test_hostile_structures_are_read_to_a_bound() -> None:
+    deep: Any = "x"
+    for _ in range(500):
+        deep = {"error reason": deep, "other": [deep] * 3}
+    assert 0.0 <= opinion.chance(deep, None, READ, None) <= 1.0
+    assert 0.0 <= opinion.chance({str(n): "no " * 999 for n in range(5_000)}, None, READ, None) <= 1.0
+    assert (
+        0.0
+        <= opinion.chance(
+            {1: b"\x00", None: "9" * 5_000, ("a",): 10**400, "f": float("nan")}, None, READ, None
+        )
+        <= 1.0
+    )
