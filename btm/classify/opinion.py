@@ -216,10 +216,7 @@ def _summed(shown: Mapping[str, float], known: Weights) -> dict[str, float]:
 def has_one(value: Any) -> bool:
     """Whether an answer may look like a failure's at all: many rows never do, most fields by their names do not."""
     if type(value) is dict:
-        if any(type(value.get(name)) is int and value[name] // 100 == 2 for name in _STATUSES):
-            return False
-        only = next(iter(value.values())) if len(value) == 1 else None
-        names = tuple(only) if type(only) is dict else tuple(value)
+        names = tuple(value)
         found = _worth_a_look.get(names)
         if found is None:
             found = _by_names(names) >= _WORTH
@@ -227,7 +224,9 @@ def has_one(value: Any) -> bool:
                 if len(_worth_a_look) >= _MOST:
                     _worth_a_look.clear()
                 _worth_a_look[names] = found
-        return found
+        return found and not any(
+            type(value.get(name)) is int and value[name] // 100 == 2 for name in _STATUSES
+        )
     if type(value) is str:
         return len(value) <= _PROSE and value[:1] != "<"
     return isinstance(value, Mapping | list | tuple) and 0 < len(value) <= _ITEMS

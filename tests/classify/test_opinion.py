@@ -23,7 +23,6 @@ READ, WRITE = ToolCall("get_order"), ToolCall("create_order", effect=Effect.WRIT
         },
         {"verdict": "DECLINED", "explanation": "the card is not allowed for this purchase"},
         {"processed": "0", "faultReason": "Missing mandatory element CustomerReference"},
-        {"reply": {"outcome": "REJECTED", "reason": "this account is not active"}},
     ],
 )
 def test_a_verdict_in_fields_that_no_list_knows_is_not_passed_as_sure(answer: dict[str, Any]) -> None:
