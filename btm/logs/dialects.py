@@ -9,6 +9,7 @@ Claude's XML     ``<invoke name="NAME">``                        ``<function_res
 Cline, Roo       ``<NAME><parameter>...</parameter></NAME>``      ``[NAME for '...'] Result:``
 OpenHands        ``<function=NAME>...</function>``                ``EXECUTION RESULT of [NAME]:``
 Open WebUI       ``<details type="tool_calls" name arguments>``  its ``result``
+many a loop      ``{"tool_name": ..., "arguments": {...}}``, alone  ``Result: ...``
 ReAct, CrewAI    ``Action: NAME``, ``Action Input: {...}``        ``Observation: ...``
 mini-SWE-agent   a fenced block of bash                          ``<returncode>``, ``<output>``
 ===============  ==============================================  ==========================================
@@ -23,6 +24,7 @@ from typing import Any
 
 from btm.logs.turns import Turns
 from btm.logs.values import arguments_of, parsed_json, parsed_text
+from btm.logs.words import ARGUMENTS, NAME, fields, first
 
 _MARK = re.compile(
     r"<(?:details |tool_call|function_call|function=|invoke |\w+>\s*<\w)|Action Input:|```(?:bash|mswea_bash_command)\n"
@@ -41,6 +43,7 @@ _REACT = re.compile(
 _OBSERVED = re.compile(
     r"^Observation:\s*(.*?)(?=\n+(?:Thought|Action|Final Answer)\s*:|\Z)", re.DOTALL | re.MULTILINE
 )
+_ALONE = re.compile(r"\s*(?:```(?:json)?\s*)?(\{.*\})\s*(?:```\s*)?\Z", re.DOTALL)
 _SHELL = re.compile(r"```(?:bash|mswea_bash_command)\n(.*?)\n```", re.DOTALL)
 
 _DETAILS = re.compile(r'<details type="tool_calls"((?:\s+[\w-]+="[^"]*")*)\s*>')
@@ -49,7 +52,10 @@ _ATTRIBUTE = re.compile(r'([\w-]+)="([^"]*)"')
 _RESPONSE = re.compile(
     r"<(tool_response|function_results|function_result|tool_result)>\s*(.*?)\s*</\1>", re.DOTALL
 )
-_RESULT = re.compile(r"^(?:\[(?:\w+)[^\]\n]*\] Result:|EXECUTION RESULT of \[\w+\]:)\s*(.*)", re.DOTALL)
+_RESULT = re.compile(
+    r"^(?:(?:Tool )?(?:[Rr]esult|[Oo]utput|[Rr]esponse):|\[(?:\w+)[^\]\n]*\] Result:|EXECUTION RESULT of \[\w+\]:)\s*(.*)",
+    re.DOTALL,
+)
 _ERROR = re.compile(r"<error>\s*(.*?)\s*</error>", re.DOTALL)
 _SURROUNDINGS = re.compile(r"\s*<environment_details>.*?(?:</environment_details>|\Z)\s*", re.DOTALL)
 _RETURNED = re.compile(r"<returncode>\s*(-?\d+)\s*</returncode>(.*)", re.DOTALL)
@@ -74,10 +80,21 @@ def heard(turns: Turns, who: str, text: str) -> None:
         turns.said(text)
         if ("<" in text or "Action" in text or "```" in text) and _MARK.search(text):
             _calls(turns, text)
+        elif "{" in text and (alone := _ALONE.match(text)) is not None:
+            _alone(turns, parsed_json(alone[1]))
     elif turns.waiting and answers(turns, text):
         return
     elif who == "user":
         turns.asked(text)
+
+
+def _alone(turns: Turns, given: Any) -> None:
+    """Take a text that is an object and nothing else for a call, if it names a tool and what that is given."""
+    found = fields(given) if isinstance(given, dict) else {}
+    arguments = first(found, (*ARGUMENTS, "parameters"))
+    if isinstance(name := first(found, NAME), str) and name and arguments is not None:
+        turns.guessed.append(turns.call(name, arguments_of(arguments), None))
+        turns.waiting = True
 
 
 def _calls(turns: Turns, text: str) -> None:

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from btm.logs.layout import AROUND, LISTS
-from btm.logs.shapes import is_message, unwrapped, who_says
+from btm.logs.shapes import is_message, is_piece, unwrapped, who_says
 from btm.logs.values import parsed_json, time_of
 from btm.logs.words import plain
 
@@ -84,7 +84,7 @@ def _in_list(value: list[Any], owner: Mapping[str, Any], depth: int) -> Iterator
 def _unfolded(item: Any) -> list[Any]:
     """Return the messages that a pair is: of an action and its observation, of what the user and the assistant said."""
     if isinstance(item, list) and len(item) == 2 and isinstance(item[0], dict):
-        if not is_message(item[0]):
+        if not is_message(item[0]) or (is_piece(item[0]) and isinstance(item[1], str)):
             return [{"action": item[0], "observation": item[1]}]  # LangChain's intermediate steps
         if isinstance(item[1], list):
             return item[:1]  # AgentScope's, beside its marks

@@ -22,7 +22,7 @@ import orjson
 from btm.logs.values import parsed_json
 
 _HEADER = re.compile(
-    rb'(?:"?[\w. ]+"?,)*"?(?:trace_?id|inputs?|outputs?|request|response|messages)"?[,\r\n]', re.IGNORECASE
+    rb'(?:"?[\w. ]*"?,)*"?(?:trace_?id|inputs?|outputs?|request|response|messages)"?[,\r\n]', re.IGNORECASE
 )
 _XML, _FLATTED = b"<chat_history", (b'[{"startData"', b'[{"resultData"', b'[{"version"')
 _CHANGES = re.compile(rb'\{\s*"kind"\s*:\s*0\s*,\s*"v"\s*:\s*\{')

@@ -6,6 +6,7 @@ decided on in the light of an answer. Logs that name the turn are believed.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Self
 
@@ -24,6 +25,7 @@ from btm.support.untrusted import redact
 
 _DUMP = orjson.OPT_NON_STR_KEYS
 _AGAIN = "\0"
+_SHOWN, _FEW = 60, 3
 
 
 class LooseCall(NamedTuple):
@@ -77,7 +79,13 @@ class Asked(NamedTuple):
     start: float | None = None
 
 
-Loose = LooseCall | Report | Reward | Asked
+class TracedFunction(NamedTuple):
+    """A function that was traced, of which nothing says whether it is a tool. It counts for nothing, but not in silence."""
+
+    name: str
+
+
+Loose = LooseCall | Report | Reward | Asked | TracedFunction
 _KINDS: tuple[type[Any], ...] = (LooseCall, Report, Reward)
 
 
@@ -93,14 +101,21 @@ def entries(
     log: Log, name: str, parse: Callable[[Any], Iterable[Loose]], path: Path = ()
 ) -> Iterator[Entry | Skipped]:
     """Read a log whose records ``parse`` turns into what they say about conversations."""
+    given, functions = 0, Counter[str]()
     for record in log.records(path):
         if isinstance(record, Skipped):
             yield record
             continue
         try:
-            yield from _entries(record, name, parse)
+            for entry in _entries(record, name, parse, functions):
+                given += 1
+                yield entry
         except MALFORMED as error:
             yield Skipped(log.name, record.line, f"not a record of {name}: {reason(error)}")
+    if functions and not given:
+        some = ", ".join(redact(function, _SHOWN) for function, _ in functions.most_common(_FEW))
+        why = f"no call is said to be a tool's, and {functions.total()} are of functions ({some}): trace tools as tools"
+        yield Skipped(log.name, 0, why, lost=True)
 
 
 class Gathering:
@@ -163,9 +178,14 @@ def put_in_order(
             yield Skipped(log, 0, f"conversation {redact(key)}: {reason(error)}")
 
 
-def _entries(record: Record, name: str, parse: Callable[[Any], Iterable[Loose]]) -> Iterator[Entry]:
+def _entries(
+    record: Record, name: str, parse: Callable[[Any], Iterable[Loose]], functions: Counter[str]
+) -> Iterator[Entry]:
     digest = ""
     for loose in parse(record.value):
+        if isinstance(loose, TracedFunction):
+            functions[loose.name] += 1
+            continue
         if isinstance(loose, Asked):
             yield from snapshot(loose.messages, record.place, name, loose.trace, loose.session, loose.start)
             continue

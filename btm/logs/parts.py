@@ -27,6 +27,8 @@ from btm.logs.words import (
     SAID_ROLE,
     SUCCESS,
     TEXTS,
+    TOOK,
+    WENT_WELL,
     WHEN,
     Sense,
     fields,
@@ -220,12 +222,19 @@ def _call(turns: Turns, found: dict[str, Any], word: str, at: float | None) -> N
     ):  # LlamaIndex's
         given = given["kwargs"]
     slot = turns.call(name, given, first(found, CALL_ID), time_of(first(found, WHEN)) if at is None else at)
-    if first(found, OWN_RESULT) is not None or failed(found)[0]:
+    ended = any(found.get(name) is True for name in SUCCESS) or first(found, TOOK) is not None
+    if first(found, OWN_RESULT) is not None or failed(found)[0] or ended:
         value, is_error, error_type = answer_of(found, OWN_RESULT)
         if "toolinput" in found and isinstance(said := parsed_json(value), dict) and said.keys() == {name}:
             value = said[name]
-        if value is not NO_RESULT or is_error is not None:
-            turns.result(slot[0].call_id, value, is_error, error_type)
+        if value is not NO_RESULT or is_error is not None or ended:
+            turns.result(
+                slot[0].call_id, value, bool(is_error) if value is NO_RESULT else is_error, error_type
+            )
+
+
+def _went_well(found: Mapping[str, Any]) -> bool:
+    return any(found.get(name) is True for name in SUCCESS) or plain(str(found.get("status"))) in WENT_WELL
 
 
 def _answer(turns: Turns, found: dict[str, Any]) -> None:
@@ -233,6 +242,6 @@ def _answer(turns: Turns, found: dict[str, Any]) -> None:
     if tool is None and "partkind" in found:
         return  # a retry prompt about the whole answer
     value, is_error, error_type = answer_of(found, RESULT)
-    if value is NO_RESULT and is_error is None and any(found.get(name) is True for name in SUCCESS):
+    if value is NO_RESULT and is_error is None and _went_well(found):
         is_error = False
     turns.result(first(found, ANSWERS_ID), value, is_error, error_type, tool=tool)

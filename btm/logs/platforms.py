@@ -14,7 +14,7 @@ from typing import Any
 from btm.logs.answers import answer_of, failed
 from btm.logs.conversation import NO_RESULT
 from btm.logs.finding import both_sides
-from btm.logs.loose import Asked, LooseCall
+from btm.logs.loose import Asked, Loose, LooseCall, TracedFunction
 from btm.logs.modelcalls import events_of, messages_in
 from btm.logs.shapes import unwrapped
 from btm.logs.spans import attributes_of, flat_span, spans_in
@@ -65,14 +65,14 @@ _PREFIX = re.compile(r"^(?:execute_tool|running tool:?|tool:)\s+")
 _DEPTH = 8
 
 
-def parse(record: Any) -> Iterator[LooseCall | Asked]:
+def parse(record: Any) -> Iterator[Loose]:
     """Give the calls of tools and models of a record and of those within it."""
     if not isinstance(record, dict | list):
         raise ValueError(f"expected an object, found {type(record).__name__}")  # noqa: TRY004 - it is MALFORMED
     yield from _calls(record, "", 0)
 
 
-def _calls(record: Any, trace: str, depth: int) -> Iterator[LooseCall | Asked]:
+def _calls(record: Any, trace: str, depth: int) -> Iterator[Loose]:
     if isinstance(record, list):
         for item in record:
             if isinstance(item, dict | list) and depth < _DEPTH:
@@ -95,6 +95,8 @@ def _calls(record: Any, trace: str, depth: int) -> Iterator[LooseCall | Asked]:
                 "" if "runtype" in flat else str(first(flat, _SESSION) or "")
             )  # LangSmith's is the project's
             yield Asked(trace, session, messages, time_of(first(flat, _START)))
+        elif _is_function(flat):
+            yield TracedFunction(_tool_of(str(first(flat, _NAME))))
     for key in _CHILDREN:
         if isinstance(inner := parsed_json(record.get(key)), list | dict) and depth < _DEPTH:
             if isinstance(inner, dict) and key == "spans":  # Genkit's, by their ids
@@ -161,6 +163,14 @@ def _is_tool(flat: Mapping[str, Any]) -> bool:
     if flat.get("spanattributestype") == "function":
         return False  # Braintrust's word for any function that is traced
     return any(plain(str(flat[name])) in _TOOLS for name in _KIND if type(flat.get(name)) is str)
+
+
+def _is_function(flat: Mapping[str, Any]) -> bool:
+    """Whether a record is of a function that another called by arguments, and nothing says whether it is a tool."""
+    of_braintrust = "spanattributesname" in flat and flat.get("spanattributestype") in (None, "function")
+    of_weave = str(flat.get("opname")).startswith("weave:///") and flat.get("attributesweavekind") is None
+    inside = first(flat, _PARENT) is not None and isinstance(first(flat, _INPUT), dict)
+    return inside and (of_braintrust or of_weave)
 
 
 def _trace_of(flat: Mapping[str, Any]) -> str:

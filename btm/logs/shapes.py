@@ -16,7 +16,6 @@ from btm.logs.words import (
     ERROR_TEXT,
     KIND,
     NAME,
-    OWN_RESULT,
     RESULT,
     ROLE,
     SUCCESS,
@@ -30,7 +29,7 @@ from btm.logs.words import (
 )
 
 _DEPTH = 6
-_ENDS = (*RESULT, *ERROR_TEXT, "error", *SUCCESS)
+_ENDS = (*RESULT, *ERROR_TEXT, "error", *SUCCESS, "status")
 # Where a call keeps its fields.
 _INSIDE = ("function", "custom", "state", "toolcall", "invocation", "action", "call", "rawitem")
 
@@ -165,9 +164,9 @@ def shape_of(found: dict[str, Any]) -> tuple[Sense, dict[str, Any], str]:
             inner = fields(value)
             if is_named(inner) and (means is Sense.ANSWER or _asks(inner)):
                 return means, inner, name
-    # {"tool", "args", "result"}, as many log it.
-    whole = type(found.get("tool")) is str and holds(found, OWN_RESULT)
-    if (whole or "toolname" in found) and holds(found, ARGUMENTS):
+    # {"tool", "args", "result"}, {"tool_name", "success"}, as many log it.
+    named = type(found.get("tool")) is str or type(found.get("toolname")) is str
+    if named and (holds(found, ARGUMENTS) or any(type(found.get(name)) is bool for name in SUCCESS)):
         return Sense.CALL, found, "tool"
     return Sense.NOTHING, found, ""
 
@@ -200,7 +199,7 @@ def _asks(found: dict[str, Any]) -> bool:
     """Whether these fields are of a call: arguments, or a name without a description."""
     if holds(found, ARGUMENTS) or "command" in found:
         return True
-    if "parameters" in found and holds(found, ("toolcallid", "callid", "tooluseid")):
+    if "parameters" in found and holds(found, ("toolcallid", "callid", "tooluseid", "toolid")):
         return True  # a definition has no call's id
     opened = laid_open(found)
     if opened is not found and (holds(opened, ARGUMENTS) or "command" in opened):

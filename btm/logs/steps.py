@@ -4,6 +4,7 @@
 product             what was done                                          what was seen
 ==================  =====================================================  ==============================================
 SWE-agent           ``action``, a command                                  ``observation``
+loops of ReAct      ``action`` with ``action_input``                       ``observation``, there or in a record of ``tool``
 OpenHands           ``action`` with ``args``; its ``id``                   ``observation`` with ``content``; its ``cause``
 smolagents          ``tool_calls``, or those of ``model_output_message``   ``observations``, ``error``
 LangChain, n8n      ``action``: ``tool``, ``tool_input``                   ``observation``
@@ -46,6 +47,10 @@ def read(turns: Turns, found: _Step, at: float | None) -> None:
 
 def _reader_of(found: _Step) -> Callable[[Turns, _Step, float | None], None] | None:
     action, seen = found.get("action"), found.get("observation")
+    if type(action) is str and "actioninput" in found:
+        return _react
+    if seen is not None and type(found.get("tool")) is str and not _holds(found, ARGUMENTS):
+        return _observed
     if type(action) is str and type(seen) is str:
         return _command
     if type(action) is str and type(found.get("args")) is dict and found.get("type") is None:
@@ -100,6 +105,21 @@ def _command(turns: Turns, found: _Step, at: float | None) -> None:
     named = command.partition(" ")[0].strip()
     done = [("bash", {"command": command}, None, found)] if named and named not in _NO_CALLS else []
     _take(turns, found.get("thought") or found.get("response"), done, ("observation",), at)
+
+
+def _react(turns: Turns, found: _Step, at: float | None) -> None:
+    done = (
+        found["action"],
+        found["actioninput"],
+        None,
+        found if found.get("observation") is not None else None,
+    )
+    _take(turns, found.get("thought"), [done], ("observation",), at)
+
+
+def _observed(turns: Turns, found: _Step, at: float | None) -> None:  # noqa: ARG001 - the readers are alike
+    value, is_error, error_type = answer_of(found, ("observation",))
+    turns.result(None, value, is_error, error_type, tool=found["tool"])
 
 
 def _event(turns: Turns, found: _Step, at: float | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from btm.logs.conversation import NO_RESULT, Batch, Conversation, RecordedCall
@@ -234,6 +235,9 @@ class Turns:
         if mistaken := {id(slot) for slot in self.guessed if slot[_RESULT] is NO_RESULT}:
             kept = ([slot for slot in batch if id(slot) not in mistaken] for batch in self._batches)
             self._batches = [batch for batch in kept if batch]
+        starts = (batch[0][_CALL].at for batch in self._batches)
+        if len(self._batches) > 1 and all(later > earlier for later, earlier in pairwise(starts)):
+            self._batches.reverse()  # it was logged newest first: calls without a time are put one after the other
         return tuple([tuple([_tuple(RecordedCall, slot) for slot in batch]) for batch in self._batches])
 
 

@@ -26,17 +26,17 @@ _COLON = _QUOTE + rb"\s*:\s*"
 def _mark(doing: bytes, says: bytes, ends: bytes, texts: bytes) -> re.Pattern[bytes]:
     """Return what finds a key that holds something ("tool_calls": [{) or what says of a thing that it is one."""
     held = rb"(?:\{\s*" + _QUOTE + rb'|\[\s*[{"\[]|' + _QUOTE + rb'[^"\\])'
-    key = _QUOTE + rb"[\w.]{0,20}(?:tool|function)_?" + doing + _COLON + held
+    key = _QUOTE + rb"[\w.]{0,20}(?:tool_?name|(?:tool|function)_?" + doing + rb")" + _COLON + held
     named = rb"(?:tool|observation|[\w. -]{0,20}(?:tool|function)[-_ .]?(?:call[-_ .]?)?" + doing + rb")"
     said = _QUOTE + rb"(?:\w{0,12}type|kind|role|from|event" + says + rb")" + _COLON + _QUOTE + named + ends
     return re.compile(key + rb"|" + said + _QUOTE + rb"|" + texts, re.IGNORECASE)
 
 
-_MARK = _mark(
-    rb"(?:calls?|uses?|results?|responses?|outputs?|returns?|invocations?|requests?|events?)",
-    rb"|name|span[._]kind",
-    rb"[\w-]{0,12}",
-    rb"</?(?:tool|function)_(?:call|response|results)>|<function=|tool_calls\.\d",
+_ASKING = rb"calls?|uses?|invocations?|requests?|events?"
+_TEXTS = rb"</?(?:tool|function)_(?:call|response|results)>|<function=|tool_calls\.\d"
+_MARK, _CALL_MARK = (
+    _mark(doing, rb"|name|span[._]kind", rb"[\w-]{0,12}", _TEXTS)
+    for doing in (rb"(?:" + _ASKING + rb"|results?|responses?|outputs?|returns?)", rb"(?:" + _ASKING + rb")")
 )
 _ANSWER_MARK = _mark(
     rb"(?:results?|responses?|outputs?|returns?)", rb"", rb"", rb"</?(?:tool|function)_(?:response|results)>"
@@ -64,11 +64,12 @@ class Counted:
 def lost_in(path: str, calls: int = 0, answered: int = 0) -> Skipped | None:
     """Say what a log that nothing was read from holds that looks like calls or answers, if it holds anything like it.
 
-    So it is with one of whose ``calls`` none was ``answered`` although it holds what looks like answers.
+    So it is with one of whose ``calls`` none was ``answered`` although it holds what looks like answers, and with one of
+    which answers were read and no calls although it holds what looks like these.
     """
-    if answered:
+    if answered and calls:
         return None
-    looked_for = _ANSWER_MARK if calls else _MARK
+    looked_for = _ANSWER_MARK if calls else _CALL_MARK if answered else _MARK
     if path == STDIN or not stat.S_ISREG(Path(path).stat().st_mode):
         return None
     try:

@@ -70,11 +70,15 @@ PASSED_OVER = frozenset(("eventmsg", "streamevent", "toolcallsummarymessage", "c
 ERROR_TEXT = ("errortext", "errormessage", "errordetails", "exception")
 FLAGS = ("iserror", "toolcallerror", "haserror", "iserrored", "failed", "iserr")
 SUCCESS = ("success", "ok", "succeeded")
+TOOK = ("durationms", "elapsedms", "latencyms", "duration", "elapsed", "latency")
+"""How long a call took: what has that and no error went well."""
+
 STATUS = ("status", "state", "outcome", "executionstatus", "resulttype", "level", "type")
 INNER = ("output", "content", "value", "result", "text", "blocks", "response", "parts")
 """Under what a framework's wrapping of an answer keeps the answer."""
 
 EXIT_CODE = ("exitcode", "returncode", "exitstatus")
+WENT_WELL = frozenset(("success", "succeeded", "completed", "complete", "ok", "done"))
 FAILED = frozenset(
     ("error", "failed", "failure", "errored", "outputerror", "errortext", "errorjson", "toolerror", "retried", "incomplete",
      "timedout", "timeout", "statuscodeerror", "exception", "fail", "fatal", "critical")

@@ -256,3 +256,98 @@ def test_the_events_of_managed_agents_name_their_calls_by_the_kind_of_tool(tmp_p
          "content": [{"type": "text", "text": "spilt"}], "is_error": True},
     ]  # fmt: skip
     assert calls_in(lines(tmp_path, events)) == [("pour", "spilt", True)]
+
+
+def test_calls_that_name_their_tool_by_tool_id_as_gemini_cli_streams_them(tmp_path: Path) -> None:
+    log = lines(
+        tmp_path,
+        [
+            {"type": "init", "session_id": "s"},
+            {"type": "message", "role": "user", "content": "Light it"},
+            {"type": "tool_use", "tool_name": "light", "tool_id": "light-1", "parameters": {"room": "hall"}},
+            {"type": "tool_result", "tool_id": "light-1", "status": "error", "output": "no oil",
+             "error": {"type": "invalid_tool_params", "message": "no oil"}},
+            {"type": "tool_use", "tool_name": "fill", "tool_id": "fill-2", "parameters": {}},
+            {"type": "tool_result", "tool_id": "fill-2", "status": "success"},
+        ],
+    )  # fmt: skip
+    assert [(c.call.tool, dict(c.call.arguments), c.is_error) for c in only(log).calls] == [
+        ("light", {"room": "hall"}, True),
+        ("fill", {}, False),
+    ]
+
+
+def test_steps_of_a_loop_with_an_action_and_its_input(tmp_path: Path) -> None:
+    said = [
+        {"event": "user_message", "text": "Light it", "session": "s"},
+        {
+            "event": "agent_step",
+            "step": 1,
+            "thought": "First",
+            "action": "light",
+            "action_input": {"room": "hall"},
+        },
+        {"event": "observation", "tool": "light", "observation": "no oil"},
+        {"event": "agent_step", "step": 2, "action": "ask_user", "action_input": {"question": "Oil?"}},
+    ]
+    assert calls_in(lines(tmp_path, said)) == [("light", "no oil", False)]
+    whole = {"thought": "First", "action": "light", "action_input": {"room": "hall"}, "observation": "no oil"}
+    (call,) = only(write(tmp_path / "whole.json", {"steps": [whole]})).calls
+    assert (call.call.tool, dict(call.call.arguments), call.result) == ("light", {"room": "hall"}, "no oil")
+
+
+def test_a_text_that_is_a_call_and_nothing_else_is_one_where_a_result_follows(tmp_path: Path) -> None:
+    def talk(answer: str) -> list[dict[str, Any]]:
+        return [
+            {"role": "user", "content": "Light it"},
+            {"role": "assistant", "content": '{"tool_name": "light", "arguments": {"room": "hall"}}'},
+            {"role": "user", "content": answer},
+            {"role": "assistant", "content": '```json\n{"tool": "fill", "args": {}}\n```'},
+            {"role": "user", "content": "Tool output: full"},
+        ]
+
+    log = write(tmp_path / "log.json", {"messages": talk('Result: {"error": "no oil"}')})
+    assert calls_in(log) == [("light", '{"error": "no oil"}', False), ("fill", "full", False)]
+    assert calls_in(write(tmp_path / "none.json", {"messages": talk("Thank you")})) == [
+        ("fill", "full", False)
+    ]
+
+
+def test_lines_of_a_tool_with_how_it_ended_and_without_what_it_gave(tmp_path: Path) -> None:
+    log = lines(
+        tmp_path,
+        [
+            {"tool_name": "Light", "mission": "m", "duration_ms": 8.7, "success": True, "error": None},
+            {
+                "node": "retriever",
+                "tool": "fill",
+                "args": {"can": 1},
+                "hits": 0,
+                "elapsed_ms": 0.1,
+                "error": "no oil",
+            },
+            {"node": "retriever", "tool": "fill", "args": {"can": 2}, "hits": 2, "elapsed_ms": 0.1},
+            {"round": 4, "tool": "fill", "args": {"can": 3}},
+        ],
+    )
+    assert [(c.call.tool, c.is_error, c.answered) for c in only(log).calls] == [
+        ("Light", False, True),
+        ("fill", True, True),
+        ("fill", False, True),
+        ("fill", None, False),
+    ]
+
+
+def test_self_contained_steps_that_are_logged_newest_first_are_read_oldest_first(tmp_path: Path) -> None:
+    made = [
+        {"tool": "light", "args": {"n": n}, "result": "lit", "timestamp": f"2026-11-20T10:00:0{n}Z"}
+        for n in (3, 2, 1)
+    ]
+    assert [c.call.arguments["n"] for c in only(lines(tmp_path, made)).calls] == [1, 2, 3]
+
+
+def test_answers_without_any_call_where_something_looks_like_calls_are_an_error(tmp_path: Path) -> None:
+    odd = {"type": "step", "tool_use": {"q": "light"}}
+    answer = {"role": "tool", "tool_call_id": "c1", "content": "lit"}
+    (skipped,) = read(lines(tmp_path, [odd, answer]))[1]
+    assert skipped.lost
