@@ -19,7 +19,6 @@ from btm.fallback.offers import PREVIOUS, Compiled, Edge, Step, compile_tool, na
 from btm.fallback.schema import MapFile, ToolEntry, ToolKind, ToolRole
 from btm.fallback.values import agree, fields_at, plain
 from btm.fallback.wishes import same_wish
-from btm.learning.relations import Emptiness
 from btm.model import Effect, ErrorKind, ToolCall
 from btm.support.effects import is_general
 from btm.support.process_state import kept
@@ -29,7 +28,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("btm")
 
-_UNKNOWN = Compiled((), (), None, None, None, ())  # of a tool that the map does not know
+_UNKNOWN = ToolEntry()
+_NO_OFFERS = Compiled((), (), None, None, None, ())
 _MOST_SAID = 1_000
 _said: set[tuple[str, ...]] = kept(__name__, set(), most=_MOST_SAID)
 
@@ -87,20 +87,18 @@ class FallbackMap:
 
         return build_graph(self)
 
+    def entry(self, tool: str) -> ToolEntry:
+        """Return what the map says of a tool; of one that it does not know, nothing."""
+        return self.tools.get(tool, _UNKNOWN)
+
     def effect(self, tool: str) -> Effect | None:
         """What a call of this tool does, or None for a tool that the map does not know."""
         return self._effects.get(tool)
 
-    def irreversible(self, tool: str) -> bool:
-        """Whether what this tool does cannot be undone."""
-        entry = self.tools.get(tool)
-        return bool(entry and entry.irreversible)
-
     def idempotent(self, tool: str) -> bool:
         """Whether a repeated call of this tool does no more than one: a read, or a write with an idempotency key."""
-        entry = self.tools.get(tool)
-        repeats = entry is not None and bool(entry.idempotent or entry.idempotency_key)
-        return repeats or self._effects.get(tool) is Effect.READ
+        entry = self.entry(tool)
+        return bool(entry.idempotent or entry.idempotency_key) or entry.effective is Effect.READ
 
     @cached_property
     def idempotency_keys(self) -> Mapping[str, str]:
@@ -108,15 +106,10 @@ class FallbackMap:
         entries = self.tools.items()
         return MappingProxyType({n: entry.idempotency_key for n, entry in entries if entry.idempotency_key})
 
-    def emptiness(self, tool: str) -> Emptiness | None:
-        """What an empty answer of this tool is, as far as the map says."""
-        entry = self.tools.get(tool)
-        return entry.empty if entry else None
-
     def general(self, call: ToolCall) -> bool:
         """Whether every call of this tool is another command, so that one failure says nothing against the next."""
-        entry = self.tools.get(call.tool)
-        if entry is not None and (entry.kind is not None or entry.takes is not None):
+        entry = self.entry(call.tool)
+        if entry.kind is not None or entry.takes is not None:
             return entry.kind is ToolKind.GENERAL
         return is_general(call.tool, call.arguments)
 
@@ -124,11 +117,12 @@ class FallbackMap:
         """Whether two calls of one write ask for the same thing, however they are spelled."""
         if call.tool != other.tool:
             return False
-        entry, key = self.tools.get(call.tool), self.idempotency_keys.get(call.tool)
+        entry = self.entry(call.tool)
         one, another = (
-            {name: value for name, value in c.arguments.items() if name != key} for c in (call, other)
+            {name: value for name, value in c.arguments.items() if name != entry.idempotency_key}
+            for c in (call, other)
         )
-        return same_wish(one, another, entry.identity if entry else ())
+        return same_wish(one, another, entry.identity)
 
     @cached_property
     def groups(self) -> Mapping[str, str]:
@@ -136,16 +130,6 @@ class FallbackMap:
         return MappingProxyType(
             {name: entry.breaker.group for name, entry in self.tools.items() if entry.breaker is not None}
         )
-
-    def identity(self, tool: str) -> tuple[str, ...]:
-        """The arguments that make the wish of a write; none: all but the incidental ones."""
-        entry = self.tools.get(tool)
-        return tuple(entry.identity) if entry else ()
-
-    def timeout_s(self, tool: str) -> float | None:
-        """How long to wait for a call of this tool, in seconds."""
-        entry = self.tools.get(tool)
-        return entry.timeout if entry else None
 
     @cached_property
     def looked_after(self) -> frozenset[str]:
@@ -163,9 +147,8 @@ class FallbackMap:
         return any(entry.timeout is not None for entry in self.tools.values())
 
     def cost(self, tool: str) -> float:
-        """What a call of this tool costs; 1 for an ordinary call and for a tool that the map does not know."""
-        entry = self.tools.get(tool)
-        return entry.cost if entry else 1.0
+        """What a call of this tool costs; 1 for an ordinary call."""
+        return self.entry(tool).cost
 
     def escalations(self) -> tuple[str, ...]:
         """The tools that hand the conversation to a human, in the order of the file."""
@@ -173,12 +156,14 @@ class FallbackMap:
 
     def expectations(self, tool: str) -> Expectations | None:
         """What a good result of this tool looks like."""
-        return self._compiled.get(tool, _UNKNOWN).expectations
+        return self._compiled.get(tool, _NO_OFFERS).expectations
 
     def error_rules(self, tool: str) -> tuple[ErrorRule, ...]:
         """The error texts that this tool is known to give."""
         return (
-            self._compiled.get(tool, _UNKNOWN).errors + self._taught.get(tool, ()) + self._taught.get("", ())
+            self._compiled.get(tool, _NO_OFFERS).errors
+            + self._taught.get(tool, ())
+            + self._taught.get("", ())
         )
 
     def with_taught(self, rules: Mapping[str, tuple[ErrorRule, ...]]) -> Self:
@@ -189,7 +174,7 @@ class FallbackMap:
 
     def substitutes(self, tool: str) -> frozenset[str]:
         """The tools that directly stand in for this one, under any condition; of a composition, its first tool."""
-        return frozenset(edge.template.tool for edge in self._compiled.get(tool, _UNKNOWN).fallbacks)
+        return frozenset(edge.template.tool for edge in self._compiled.get(tool, _NO_OFFERS).fallbacks)
 
     def stands_in(self, tool: str) -> bool:
         """Whether this tool directly stands in for another one."""
@@ -201,7 +186,7 @@ class FallbackMap:
 
     def repair_tools(self, tool: str) -> frozenset[str]:
         """The tools that repair this one, after any error."""
-        return frozenset(edge.template.tool for edge in self._compiled.get(tool, _UNKNOWN).repairs)
+        return frozenset(edge.template.tool for edge in self._compiled.get(tool, _NO_OFFERS).repairs)
 
     def candidates(
         self, call: ToolCall, kind: ErrorKind | None, known: Mapping[str, Any]
@@ -211,11 +196,11 @@ class FallbackMap:
         ``known`` maps field names to values seen in the conversation. Never holds the failed tool, a tool that the
         map does not know, or a write for a read.
         """
-        return offers(self._compiled.get(call.tool, _UNKNOWN).fallbacks, call, kind, known)
+        return offers(self._compiled.get(call.tool, _NO_OFFERS).fallbacks, call, kind, known)
 
     def repairs(self, call: ToolCall, kind: ErrorKind | None, known: Mapping[str, Any]) -> tuple[Step, ...]:
         """Return the tools to run before this call is made again, in the order of the file."""
-        return offers(self._compiled.get(call.tool, _UNKNOWN).repairs, call, kind, known)
+        return offers(self._compiled.get(call.tool, _NO_OFFERS).repairs, call, kind, known)
 
     def next_step(
         self, call: ToolCall, candidate: Step, results: Sequence[Any], known: Mapping[str, Any]
@@ -228,7 +213,7 @@ class FallbackMap:
 
     def verifier(self, call: ToolCall, known: Mapping[str, Any]) -> Step | None:
         """Return the read that tells whether this call happened, if the map names one."""
-        verify = self._compiled.get(call.tool, _UNKNOWN).verify
+        verify = self._compiled.get(call.tool, _NO_OFFERS).verify
         return verify.fill(names_of(call, known)) if verify is not None else None
 
     def look_after(self, call: ToolCall, known: Mapping[str, Any]) -> Step | None:
@@ -237,41 +222,36 @@ class FallbackMap:
 
     def can_tell(self, tool: str) -> bool:
         """Whether the map says how to see from the verifier's result that a call of this tool happened."""
-        entry = self.tools.get(tool)
-        return entry is not None and entry.verify is not None and entry.verify.done_when is not None
+        verify = self.entry(tool).verify
+        return verify is not None and verify.done_when is not None
 
     def done(self, call: ToolCall, result: Any) -> bool | None:
         """Say from the verifier's result whether the call happened; None when it cannot be told."""
-        entry = self.tools.get(call.tool)
-        if entry is None or entry.verify is None or entry.verify.done_when is None:
+        verify = self.entry(call.tool).verify
+        if verify is None or verify.done_when is None:
             return None
         try:
             names = {"call": names_of(call, {})["call"], "result": plain(result)}
-            return bool(_read(entry.verify.done_when, names))
+            return bool(_read(verify.done_when, names))
         except Exception as problem:  # noqa: BLE001 - a tool's own object may raise anything when it is read
             self._cannot(call.tool, "verify.done_when", problem)
             return None
 
     def confirmation(self, call: ToolCall, result: Any) -> Any:
         """Return what a write that the verifier found done answers, in the write's form; else the verifier's result."""
-        entry = self.tools.get(call.tool)
-        if entry is None or entry.verify is None or entry.verify.pick is None:
+        verify = self.entry(call.tool).verify
+        if verify is None or verify.pick is None:
             return result
         try:
-            return _read(entry.verify.pick, {"call": names_of(call, {})["call"], "result": plain(result)})
+            return _read(verify.pick, {"call": names_of(call, {})["call"], "result": plain(result)})
         except Exception as problem:  # noqa: BLE001 - a tool's own object may raise anything when it is read
             self._cannot(call.tool, "verify.pick", problem)
             return result
 
     def cross_check(self, call: ToolCall, known: Mapping[str, Any]) -> Step | None:
         """Return the other tool whose result must agree with this one's, if the map names one."""
-        check = self._compiled.get(call.tool, _UNKNOWN).cross_check
+        check = self._compiled.get(call.tool, _NO_OFFERS).cross_check
         return check.fill(names_of(call, known)) if check is not None else None
-
-    def second_source(self, tool: str) -> str:
-        """Return the tool that the map names to confirm answers of this one, "" for none."""
-        entry = self.tools.get(tool)
-        return entry.cross_check.tool if entry is not None and entry.cross_check is not None else ""
 
     def compare(self, call: ToolCall, result: Any, other_result: Any) -> tuple[str, ...] | None:
         """Return the declared fields in which a result and its cross-check disagree.
@@ -279,17 +259,17 @@ class FallbackMap:
         A field that one side does not have is not comparable, and does not disagree. None where the other side shows
         nothing that could be compared: it neither confirms nor contradicts.
         """
-        entry = self.tools.get(call.tool)
-        if entry is None or entry.cross_check is None:
+        check = self.entry(call.tool).cross_check
+        if check is None:
             return None
         try:
             mine, other = plain(result), plain(other_result)
-            if entry.cross_check.pick is not None:
+            if check.pick is not None:
                 names = {"call": names_of(call, {})["call"], "result": other}
-                other = _read(entry.cross_check.pick, names)
+                other = _read(check.pick, names)
             return tuple(
                 field
-                for field in entry.cross_check.compare
+                for field in check.compare
                 if (a := fields_at(mine, field)) is not None
                 and (b := fields_at(other, field)) is not None
                 and not agree(a, b)
@@ -357,7 +337,7 @@ class FallbackMap:
         _log.warning("the map's %s of %s could not be evaluated: %s", what, tool, reason)
 
     def _edge(self, call: ToolCall, candidate: Step) -> Edge | None:
-        for edge in self._compiled.get(call.tool, _UNKNOWN).fallbacks:
+        for edge in self._compiled.get(call.tool, _NO_OFFERS).fallbacks:
             same = edge.template.via == candidate.via and edge.template.pick == candidate.pick
             if same and (candidate.via or edge.template.tool == candidate.tool):
                 return edge

@@ -88,7 +88,7 @@ class MapRelations:
         offer = self._map.verifier(write, _NOTHING_KNOWN)
         if offer is None:
             return None
-        settles = not self._map.irreversible(write.tool)
+        settles = not self._map.entry(write.tool).irreversible
         return VerifyingRead(offer.tool, offer.arguments or {}, self._map.can_tell(write.tool), settles)
 
     def done(self, failed: ToolCall, result: Any) -> bool | None:
@@ -113,12 +113,11 @@ class MapRelations:
 
     def emptiness(self, tool: str) -> Emptiness | None:
         """What the map says an empty answer of ``tool`` is."""
-        return self._map.emptiness(tool)
+        return self._map.entry(tool).empty
 
     def cross_checked(self, tool: str) -> bool:
         """Whether the map names another tool that confirms this one's answers."""
-        entry = self._map.tools.get(tool)
-        return entry is not None and entry.cross_check is not None
+        return self._map.entry(tool).cross_check is not None
 
     def same_wish(self, failed: ToolCall, call: ToolCall) -> bool:
         """Whether two calls agree in what makes the wish: the map's ``identity``, or all but notes and keys."""

@@ -130,27 +130,32 @@ def options_for(
     escalations = (
         t for t in fallback_map.escalations() if t != call.tool and (present is None or t in present)
     )
-    entry = fallback_map.tools.get(call.tool)
-    hints = () if entry is not None and entry.fallbacks else tuple(map(_hint, worked))
+    entry = fallback_map.entry(call.tool)
+    hints = () if entry.fallbacks else tuple(map(_hint, worked))
     return Options(
         switches=usable(fallback_map.candidates(call, kind, known)),
         repairs=usable(fallback_map.repairs(call, incident.kind, known)),
         verify=checks[0] if checks else None,
         escalation_tool=next(escalations, ""),
-        irreversible=fallback_map.irreversible(call.tool),
+        irreversible=entry.irreversible,
         idempotent=fallback_map.idempotent(call.tool),
-        cost=fallback_map.cost(call.tool),
+        cost=entry.cost,
         health=health,
         general=fallback_map.general(call),
-        mapped=entry is not None,
+        mapped=call.tool in fallback_map.tools,
         hints=usable(hints),
         down=down is not None and down(call.tool, call.effect),
         worked_before=worked_before,
         assumed=assumed,
-        arbiter=fallback_map.second_source(fallback_map.second_source(call.tool))
-        if incident.outcome.rule == CONTRADICTED
-        else "",
+        arbiter=_arbiter(call.tool, fallback_map) if incident.outcome.rule == CONTRADICTED else "",
     )
+
+
+def _arbiter(tool: str, fallback_map: FallbackMap) -> str:
+    """Return the tool that confirms answers of the one that contradicts this one, "" where the map names none."""
+    check = fallback_map.entry(tool).cross_check
+    other = fallback_map.entry(check.tool).cross_check if check is not None else None
+    return other.tool if other is not None else ""
 
 
 def _hint(tool: str) -> Step:

@@ -221,7 +221,6 @@ class Recovery:
 
     def _options(self, incident: Incident) -> Options:
         tool, conditions = incident.call.tool, self.ledger.conditions
-        mapped = self.fallback_map.tools.get(tool)
         health, worked_before, healed = conditions.lately(tool)
         options = options_for(
             incident,
@@ -229,7 +228,9 @@ class Recovery:
             self.ledger.known(incident.conversation),
             available=self.available,
             health=health,
-            worked=() if mapped and mapped.fallbacks else self.ledger.stood_in(tool, incident.kind),
+            worked=()
+            if self.fallback_map.entry(tool).fallbacks
+            else self.ledger.stood_in(tool, incident.kind),
             down=self._is_down if conditions.any_down else None,
             worked_before=worked_before,
             assumed=self.effects.is_assumed(incident.call),

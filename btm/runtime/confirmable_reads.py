@@ -30,8 +30,7 @@ class ConfirmableReads:
 
     def note(self, conversation: ConversationState, call: ToolCall, result: Any) -> None:
         """Keep a good answer that a second source could confirm."""
-        entry = self._map.tools.get(call.tool)
-        if entry is not None and entry.cross_check is not None:
+        if self._map.entry(call.tool).cross_check is not None:
             conversation.reads.keep(call, result, self.digest)
 
     def digest(self, call: ToolCall, result: Any) -> str:

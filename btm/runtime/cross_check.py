@@ -98,7 +98,7 @@ class SecondSources:
         situation = situation_of(
             call,
             outcome,
-            irreversible=self.fallback_map.irreversible(call.tool),
+            irreversible=self.fallback_map.entry(call.tool).irreversible,
             idempotent=self.fallback_map.idempotent(call.tool),
             unchecked=unchecked,
             doubted=tuple(filter(self.ledger.reads.suspected, unchecked)),

@@ -65,7 +65,7 @@ class Intents:
 
     def _is_final(self, tool: str) -> bool:
         """Whether a write cannot be undone: by the map, or by its name where the map does not know it."""
-        return self._map.irreversible(tool) if tool in self._map.tools else cannot_be_undone(tool)
+        return self._map.entry(tool).irreversible if tool in self._map.tools else cannot_be_undone(tool)
 
     # -- what stands in the way -------------------------------------------------------------------------------------
 
@@ -95,7 +95,7 @@ class Intents:
             return False
         if intent.fingerprint == fingerprint:
             return True
-        identity = self._map.identity(call.tool)
+        identity = self._map.entry(call.tool).identity
         return same_marks(_marks(intent), wish_marks(call.arguments, self._key, identity), identity)
 
     # -- a write ----------------------------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ class Intents:
         if not self.concerns(call):
             return None
         name = call.conversation, call.call_id
-        identity = self._map.identity(call.tool)
+        identity = self._map.entry(call.tool).identity
         wish = orjson.dumps(wish_marks(call.arguments, self._key, identity)).decode()
         keep = self._strict or self._is_final(call.tool)
         intent = Intent(*name, call.tool, fingerprint, at, wish=wish, owner=own(), keep=keep)

@@ -82,7 +82,7 @@ def check_lines(sources: SecondSources, conversation: str, available: Collection
     names = list(fallback_map.tools if available is None else available)
     tools = fallback_map.tools
     writes = [n for n in names if fallback_map.effect(n) is Effect.WRITE and tools[n].role is None]
-    final = [name for name in writes if fallback_map.irreversible(name)]
+    final = [name for name in writes if fallback_map.entry(name).irreversible]
     checks = sources.standing(conversation, (final or writes)[0]) if writes else []
     before = ", ".join(map(tool_name, final[:MAX_LINES]))
     return [
@@ -130,10 +130,8 @@ def _instead(
 
 def _blank_call(tool: str, fallback_map: FallbackMap) -> tuple[ToolCall, list[str]]:
     """Return a call of a tool whose arguments are blanks, and the blanks."""
-    entry = fallback_map.tools.get(tool)
-    blanks = {
-        name: f"{{{tool_name(name)}}}" for name in (entry.required_arguments if entry is not None else ())
-    }
+    entry = fallback_map.entry(tool)
+    blanks = {name: f"{{{tool_name(name)}}}" for name in entry.required_arguments}
     return ToolCall(tool, blanks, fallback_map.effect(tool) or Effect.READ), list(blanks.values())
 
 

@@ -67,7 +67,7 @@ class Timeouts:
 
     def seconds(self, tool: str) -> float | None:
         """Return a tool's time limit, None when it has none."""
-        return self.stated[tool] if tool in self.stated else limit_s(self.fallback_map.timeout_s(tool))
+        return self.stated[tool] if tool in self.stated else limit_s(self.fallback_map.entry(tool).timeout)
 
     @property
     def any(self) -> bool:

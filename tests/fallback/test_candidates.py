@@ -170,12 +170,12 @@ def test_what_the_map_says_about_a_tool() -> None:
     assert SHOP.effect("nowhere") is None
     assert SHOP.tools["human"].role is ToolRole.ESCALATION
     assert SHOP.tools["get_order"].role is None
-    assert SHOP.irreversible("cancel_order")
+    assert SHOP.entry("cancel_order").irreversible
     assert SHOP.idempotent("void_order")
     assert SHOP.idempotent("get_order")
     assert not SHOP.idempotent("cancel_order")
     assert SHOP.substitutes("get_order") == {"get_order_v2", "list_user_orders", "find_user", "search_orders"}
-    assert SHOP.timeout_s("get_order") == 30.0
+    assert SHOP.entry("get_order").timeout == 30.0
     assert SHOP.cost("find_user") == 0.5
     assert SHOP.escalations() == ("human",)
 
@@ -282,4 +282,4 @@ def test_candidates_never_hold_the_failed_tool_an_unknown_one_or_a_write_for_a_r
 )
 def test_durations_are_written_with_a_unit_or_in_seconds(written: str, seconds: float) -> None:
     text = f"version: 1\ndomain: d\ntools:\n  a: {{effect: read, timeout: {written}}}\n"
-    assert FallbackMap.from_text(text).timeout_s("a") == seconds
+    assert FallbackMap.from_text(text).entry("a").timeout == seconds

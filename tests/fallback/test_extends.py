@@ -41,7 +41,7 @@ tools:
     own = FallbackMap.load(tmp_path / "own.yaml")
     assert own.domain == "own"
     assert own.effect("get") is Effect.READ
-    assert own.timeout_s("get") == 9
+    assert own.entry("get").timeout == 9
     assert [c.tool for c in own.candidates(ToolCall("get"), None, {})] == ["find"]
     assert [c.tool for c in own.candidates(ToolCall("look"), None, {})] == ["find"]
     assert set(own.tools) == {"get", "find", "put", "look"}

@@ -46,7 +46,7 @@ def test_a_first_map_is_valid_and_marks_its_guesses() -> None:
     assert set(made.tools) == {t.name for t in TOOLS}
     assert made.effect("get_order") is Effect.READ
     assert made.effect("cancel_order") is Effect.WRITE
-    assert made.irreversible("cancel_order")
+    assert made.entry("cancel_order").irreversible
     assert made.idempotent("put_note")
     assert made.escalations() == ("transfer_to_human_agents",)
     assert str(made.tools["refresh_token"].role) == "repair"
