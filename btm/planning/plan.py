@@ -101,7 +101,7 @@ def options_for(
     available: Collection[str] | None = None,
     health: str = "",
     worked: Iterable[str] = (),
-    down: Callable[[str, Effect], bool] | None = None,
+    down: Callable[[str, Effect], object] | None = None,
     worked_before: bool = False,
     assumed: bool = False,
 ) -> Options:
@@ -109,9 +109,9 @@ def options_for(
 
     ``known`` are values seen in the conversation, by field name. ``available`` names the tools that the agent has;
     None means that every tool of the map is there. ``worked`` names the tools that stood in for the failed one before:
-    where the map has no substitute for it, they are hints. ``down`` tells of a tool with an effect whether it works for
-    nobody now: it is no substitute then. ``worked_before`` says whether the failed tool did lately, ``assumed`` whether
-    it is a write only because nothing is known of it.
+    where the map has no substitute for it, they are hints. ``down`` gives, of a tool with an effect, what is down if it
+    works for nobody now: it is no substitute then. ``worked_before`` says whether the failed tool did lately, ``assumed``
+    whether it is a write only because nothing is known of it.
     """
     call = incident.call
     # A search that finds nothing, whatever it is asked, is taken to be down.
@@ -119,7 +119,7 @@ def options_for(
     present = None if available is None else frozenset(available)
 
     def is_down(tool: str) -> bool:
-        return down is not None and down(tool, fallback_map.effect(tool) or Effect.WRITE)
+        return down is not None and bool(down(tool, fallback_map.effect(tool) or Effect.WRITE))
 
     def usable(offers: Iterable[Step]) -> tuple[Step, ...]:
         there = (o for o in offers if present is None or present.issuperset(o.via or (o.tool,)))
@@ -144,7 +144,7 @@ def options_for(
         general=fallback_map.general(call),
         mapped=call.tool in fallback_map.tools,
         hints=usable(hints),
-        down=down is not None and down(call.tool, call.effect),
+        down=down is not None and bool(down(call.tool, call.effect)),
         worked_before=worked_before,
         assumed=assumed,
         arbiter=_arbiter(call.tool, fallback_map) if incident.outcome.rule == CONTRADICTED else "",

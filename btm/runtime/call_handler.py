@@ -93,6 +93,7 @@ class Recovery:
         handled = Handled(call, outcome, reply.result, reply.error, call.tool, trail=trail)
         if not self.mode.advises:
             return handled
+        self.ledger.conversations.answered(call, outcome)
         if outcome.kind is None:
             return (yield from self._answered(handled, learned.incident, forbidden))
         return handled if learned.incident is None else (yield from self._failed(handled, learned.incident))
@@ -231,7 +232,7 @@ class Recovery:
             worked=()
             if self.fallback_map.entry(tool).fallbacks
             else self.ledger.stood_in(tool, incident.kind),
-            down=self._is_down if conditions.any_down else None,
+            down=conditions.closed_to if conditions.any_down else None,
             worked_before=worked_before,
             assumed=self.effects.is_assumed(incident.call),
         )
@@ -291,9 +292,6 @@ class Recovery:
         return replace(
             handled, context=self._latest_context(incident, ("down", said), ("not run", call_text(call)))
         )
-
-    def _is_down(self, tool: str, effect: Effect) -> bool:
-        return self.ledger.conditions.closed_to(tool, effect) is not None
 
     # -- second sources ---------------------------------------------------------------------------------------------
 

@@ -45,7 +45,9 @@ class ConversationState:
     tracker: ConversationTracker
     facts: Facts = field(default_factory=Facts)
     reads: Reads = field(default_factory=Reads)
-    suspected: tuple[str, ErrorKind] | None = None  # tool and failure of the latest answer, if in doubt
+    suspected: tuple[str, ErrorKind] | None = (
+        None  # tool and failure of the agent's latest answer, if in doubt
+    )
 
 
 class LiveConversations:
@@ -142,8 +144,14 @@ class LiveConversations:
         """Return a conversation if it is known."""
         return self._known.get(name)
 
+    def answered(self, call: ToolCall, outcome: Outcome) -> None:
+        """Keep whether the answer to a call of the agent's own may be an error text, until its next call has ended."""
+        found = self._known.get(call.conversation)
+        if found is not None:
+            found.suspected = (call.tool, outcome.suspected) if outcome.suspected is not None else None
+
     def suspected(self, name: str) -> tuple[str, ErrorKind] | None:
-        """Return the tool and failure of a conversation's latest answer, where it may be an error text."""
+        """Return the tool and failure of the answer that the agent had last, where it may be an error text."""
         found = self._known.get(name)
         return found.suspected if found is not None else None
 

@@ -104,7 +104,6 @@ class Ledger:
             )
             outcome = learned.outcome
             ok = outcome.kind is None
-            conversation.suspected = (call.tool, outcome.suspected) if outcome.suspected is not None else None
             self._credit.give(learned.attempts, now)
             if outcome.kind is ErrorKind.FACTUAL_ERROR:
                 conversation.reads.doubt(call.tool)

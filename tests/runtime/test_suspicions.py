@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from btm import ToolMemory
+from btm import FallbackMap, ToolMemory
 from btm.classify import classify
-from btm.model import ToolCall
+from btm.model import Effect, ToolCall
 
 DOUBTFUL = "Rates for Friday. The service was unavailable on Sunday."
 
@@ -41,6 +41,21 @@ def test_the_next_good_answer_ends_the_suspicion() -> None:
         memory.call(ToolCall("get_rates", conversation="c", call_id="1"), lambda *_: DOUBTFUL)
         memory.call(ToolCall("get_rates", conversation="c", call_id="2"), lambda *_: {"EUR": 1.08})
         assert memory.notices("c") == []
+
+
+def test_what_btm_asks_of_its_own_accord_ends_no_suspicion() -> None:
+    looked = FallbackMap.from_text(
+        "{version: 1, domain: d, tools: {book: {effect: write, verify: {tool: get, arguments: {}, always: true,"
+        " done_when: 'result.there'}}, get: {effect: read}}}"
+    )
+
+    def invoke(tool: str, _: object) -> object:
+        return {"there": True} if tool == "get" else DOUBTFUL
+
+    with ToolMemory.open(None, mode="act", fallback_map=looked) as memory:
+        handled = memory.call(ToolCall("book", {}, Effect.WRITE, "c", "1"), invoke)
+        assert handled.outcome.ok
+        assert any("may be an error" in line for line in memory.notices("c"))
 
 
 def test_observing_says_nothing() -> None:
