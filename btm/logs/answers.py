@@ -5,24 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from btm.logs import words
 from btm.logs.conversation import NO_RESULT
 from btm.logs.refusals import MARK, STATUSES
 from btm.logs.values import content_of, error_name, is_control_flow, parsed_json
-from btm.logs.words import (
-    ERROR_TEXT,
-    EXIT_CODE,
-    FAILED,
-    FLAGS,
-    INNER,
-    RESULT,
-    STATUS,
-    SUCCESS,
-    Sense,
-    fields,
-    first,
-    plain,
-    sense,
-)
+from btm.logs.words import Sense, fields, first, plain, sense
 
 Answer = tuple[Any, bool | None, str | None]
 """A result (``NO_RESULT`` where there is none), whether it is flagged as an error, and the error's name."""
@@ -58,7 +45,7 @@ def _with(value: Any, said: Any) -> Any:
 
 def failed(found: Mapping[str, Any]) -> tuple[bool | None, Any, str | None]:
     """Return what the log itself says of an answer: whether it failed (None: nothing), the error, and its name."""
-    flag: bool | None = next((v for name in FLAGS if type(v := found.get(name)) is bool), None)
+    flag: bool | None = next((v for name in words.FLAGS if type(v := found.get(name)) is bool), None)
     error, name = found.get("error"), found.get("errortype")
     said: Any = None
     if isinstance(error, dict) and error:
@@ -69,14 +56,18 @@ def failed(found: Mapping[str, Any]) -> tuple[bool | None, Any, str | None]:
         flag, said = True, error
     elif type(error) is bool and flag is None:
         flag = error
-    for key in ERROR_TEXT:
+    for key in words.ERROR_TEXT:
         if type(text := found.get(key)) is str and text:
             flag, said = True, said or text
     if flag is None:
-        words = (found.get(key) for key in STATUS)
-        lost = any(type(word) is str and plain(word) in FAILED for word in words)
-        flag = True if lost or any(found.get(key) is False for key in SUCCESS) or exit_code(found) else None
-    if any(type(word := found.get(key)) is str and plain(word) in STATUSES for key in STATUS):
+        marks = (found.get(key) for key in words.STATUS)
+        lost = any(type(word) is str and plain(word) in words.FAILED for word in marks)
+        flag = (
+            True
+            if lost or any(found.get(key) is False for key in words.SUCCESS) or exit_code(found)
+            else None
+        )
+    if any(type(word := found.get(key)) is str and plain(word) in STATUSES for key in words.STATUS):
         return True, said, MARK
     if type(name) is not str:
         name = error_name(said)
@@ -88,7 +79,7 @@ def exit_code(found: Mapping[str, Any]) -> int:
     for inside in (found, found.get("metadata"), found.get("extras")):
         if isinstance(inside, dict):
             for name, value in inside.items():
-                if plain(str(name)) in EXIT_CODE and type(value) is int:
+                if plain(str(name)) in words.EXIT_CODE and type(value) is int:
                     return value
     return 0
 
@@ -104,7 +95,7 @@ def opened(value: Any) -> Answer:
             ((k, v) for k, v in value[0].items() if type(v) is dict and sense(k) is Sense.ANSWER), None
         )
         if inside is not None:  # [{"functionResponse": {...}}]
-            return answer_of(fields(inside[1]), RESULT)
+            return answer_of(fields(inside[1]), words.RESULT)
         if all(type(part) is dict and type(part.get("value")) is str for part in value):
             return "\n".join(part["value"] for part in value), None, None
     if type(value) is not dict:
@@ -116,20 +107,20 @@ def opened(value: Any) -> Answer:
     if type(code := found.get("errorcode")) is str and "type" in found:
         return value, True, code
     if plain(str(found.get("type"))) in STATUSES:
-        return first(found, ("reason", *INNER)), True, MARK
+        return first(found, ("reason", *words.INNER)), True, MARK
     if not _wraps(found) and not ("status" in found and found.keys() <= {"status", "value", "error"}):
         return value, None, None
     is_error, said, error_type = failed(found)
-    content = first(found, INNER)
+    content = first(found, words.INNER)
     return (_with(content, said) if is_error else content), is_error, error_type
 
 
 def _wraps(found: Mapping[str, Any]) -> bool:
     """Whether these are fields that a framework puts around an answer, and not the answer's own."""
-    if first(found, INNER) is None:
+    if first(found, words.INNER) is None:
         return False
     return (
-        any(name in found for name in FLAGS)
+        any(name in found for name in words.FLAGS)
         or exit_code(found) != 0
         or ("metadata" in found and "output" in found)
         or found.keys()

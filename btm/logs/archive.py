@@ -27,75 +27,54 @@ _HEADER = 30  # bytes of a member's local header, before its name
 _LOGS = (".json", ".jsonl", ".ndjson")
 
 
-class Members:
-    """The logs in an archive as one file. Of an .eval only the samples are logs: the rest sums them up."""
+def members(path: str) -> Iterator[bytes]:
+    """Give the logs in an archive as one file. Of an .eval only the samples are logs: the rest sums them up."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            logs = [member for member in archive.infolist() if member.filename.endswith(_LOGS)]
+            samples = [member for member in logs if member.filename.startswith("samples/")]
+            for member in samples or logs:
+                chunks = _member(path, archive, member)
+                if member.filename.endswith(".json") and member.file_size <= _LARGEST:
+                    chunks = iter((_on_one_line(b"".join(chunks)),))
+                yield from chunks
+                yield b"\n"
+    except (
+        zipfile.BadZipFile,
+        RuntimeError,
+        NotImplementedError,
+    ) as error:  # damaged, locked, or packed oddly
+        raise OSError(f"the zip archive cannot be read: {error}") from error
 
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._chunks = self._unpacked()
-        self._rest = b""
 
-    def read(self, size: int) -> bytes:
-        """Return at most ``size`` bytes; none at the end."""
-        while not self._rest:
-            if (chunk := next(self._chunks, None)) is None:
-                return b""
-            self._rest = chunk
-        given, self._rest = self._rest[:size], self._rest[size:]
-        return given
+def _member(path: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Iterator[bytes]:
+    if member.compress_type == _ZSTANDARD:
+        yield from _zstandard(path, member)
+        return
+    with archive.open(member) as file:
+        yield from iter(lambda: file.read(_CHUNK), b"")
 
-    def _unpacked(self) -> Iterator[bytes]:
+
+def rows(path: str) -> Iterator[bytes]:
+    """Return a table in a Parquet file as lines of JSON. Raises MissingExtraError where pyarrow is not installed."""
+    parquet: Any = None
+    if _ends_as_parquet(path):
         try:
-            with zipfile.ZipFile(self._path) as archive:
-                logs = [member for member in archive.infolist() if member.filename.endswith(_LOGS)]
-                samples = [member for member in logs if member.filename.startswith("samples/")]
-                for member in samples or logs:
-                    chunks = self._member(archive, member)
-                    if member.filename.endswith(".json") and member.file_size <= _LARGEST:
-                        chunks = iter((_on_one_line(b"".join(chunks)),))
-                    yield from chunks
-                    yield b"\n"
-        except (
-            zipfile.BadZipFile,
-            RuntimeError,
-            NotImplementedError,
-        ) as error:  # damaged, locked, or packed oddly
-            raise OSError(f"the zip archive cannot be read: {error}") from error
-
-    def _member(self, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Iterator[bytes]:
-        if member.compress_type == _ZSTANDARD:
-            yield from _zstandard(self._path, member)
-            return
-        with archive.open(member) as file:
-            yield from iter(lambda: file.read(_CHUNK), b"")
+            parquet = import_module("pyarrow.parquet")
+        except ImportError as missing:
+            raise MissingExtraError("pyarrow", "parquet", "reading a Parquet file") from missing
+    return _lines(path, parquet)
 
 
-class Rows:
-    """A table in a Parquet file as lines of JSON."""
-
-    def __init__(self, path: str) -> None:
-        self._parquet: Any = None
-        if _ends_as_parquet(path):
-            try:
-                self._parquet = import_module("pyarrow.parquet")
-            except ImportError as missing:
-                raise MissingExtraError("pyarrow", "parquet", "reading a Parquet file") from missing
-        self._path = path
-        self._lines = self._read()
-
-    def read(self, size: int) -> bytes:  # noqa: ARG002 - a line or nothing, whatever was asked for
-        """Return a line; none at the end."""
-        return next(self._lines, b"")
-
-    def _read(self) -> Iterator[bytes]:
-        if self._parquet is None:  # whoever reads it, there is no table
-            raise OSError("the Parquet file cannot be read: it does not end like one, as if it were cut off")
-        try:
-            for batch in self._parquet.ParquetFile(self._path).iter_batches(_ROWS):
-                for row in batch.to_pylist():
-                    yield orjson.dumps(row, default=str) + b"\n"
-        except (ValueError, NotImplementedError) as error:  # pyarrow's own errors are of these kinds
-            raise OSError(f"the Parquet file cannot be read: {error}") from error
+def _lines(path: str, parquet: Any) -> Iterator[bytes]:
+    if parquet is None:  # whoever reads it, there is no table
+        raise OSError("the Parquet file cannot be read: it does not end like one, as if it were cut off")
+    try:
+        for batch in parquet.ParquetFile(path).iter_batches(_ROWS):
+            for row in batch.to_pylist():
+                yield orjson.dumps(row, default=str) + b"\n"
+    except (ValueError, NotImplementedError) as error:  # pyarrow's own errors are of these kinds
+        raise OSError(f"the Parquet file cannot be read: {error}") from error
 
 
 def _ends_as_parquet(path: str) -> bool:

@@ -16,26 +16,12 @@ from btm.logs.conversation import Conversation, Passed, RecordedCall, Skipped
 from btm.logs.finding import Found, are_updates, conversations_in, updates_in
 from btm.logs.layout import SHARED_IDS, described_in, id_in, plain_in, reward_in, start_in, task_in
 from btm.logs.parts import read_message
-from btm.logs.records import DIGITS, Log, Record, digest_of
+from btm.logs.records import DIGITS, MALFORMED, Log, Record, digest_of, read_each, reason
 from btm.logs.sample import Sample, Shape
 from btm.logs.scanner import Path
 from btm.logs.shapes import is_message, is_piece, unwrapped
 from btm.logs.turns import Turns
 from btm.logs.values import arguments_of, time_of
-
-MALFORMED = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
-"""What reading a record of an unexpected form can raise: a text where an object belongs, and so on."""
-
-
-def reason(error: Exception) -> str:
-    """Return why a record could not be read, for people: ``error`` is one of ``MALFORMED``."""
-    if isinstance(error, KeyError):
-        return f"it has no {error.args[0]!r}" if error.args else "something is missing in it"
-    if isinstance(error, ValueError):
-        return str(error)
-    return (
-        "it is nested too deep" if isinstance(error, RecursionError) else "a value in it is of another form"
-    )
 
 
 def conversations(log: Log, name: str, path: Path = ()) -> Iterator[Conversation | Skipped | Passed]:
@@ -43,14 +29,7 @@ def conversations(log: Log, name: str, path: Path = ()) -> Iterator[Conversation
     if records_apart(log.sample) is None:
         yield from _message_a_record(log, name)
         return
-    for record in log.records(path):
-        if type(record) is Skipped:
-            yield record
-            continue
-        try:
-            yield from conversations_of(record, name)  # type: ignore[arg-type] # it is no Skipped
-        except MALFORMED as error:
-            yield Skipped(log.name, record.line, f"not a conversation: {reason(error)}")
+    yield from read_each(log, "a conversation", lambda record: conversations_of(record, name), path)
 
 
 def records_apart(sample: Sample) -> Path | None:

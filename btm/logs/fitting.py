@@ -33,10 +33,10 @@ from btm.logs.formats import named_reader
 from btm.logs.learned import LearnedFrom
 from btm.logs.listening import Listener
 from btm.logs.loose import Gathered, Gathering, put_in_order
-from btm.logs.reading import logs_to_read, opened, read_items
+from btm.logs.reading import logs_to_read, opened, read_items, read_whole
 from btm.logs.records import Excerpt, Piece
 from btm.logs.source import STDIN, LogFile, Watch, find_logs
-from btm.logs.unread import Counted, lost_in
+from btm.logs.unread import lost_in
 
 _PART_BYTES = 512 << 10
 _PART_CONVERSATIONS = 256
@@ -186,10 +186,7 @@ def _parts(logs: Iterable[LogFile], name: str | None, watch: Watch | None) -> It
                     reader, opened_log = found
                     path = None if opened_log.is_rewritten else reader.apart(opened_log.sample)
                     if path is None:
-                        items = Counted(reader.read(opened_log))
-                        yield from _whole(gathering.of(items))
-                        if (lost := lost_in(log.path, items.calls, items.answered)) is not None:
-                            yield _Part(conversations=(lost,))
+                        yield from _whole(read_whole(log.path, reader, opened_log, gathering))
                     else:
                         yield from _excerpts(log.path, reader.NAME, opened_log.pieces(path))
         yield from _whole(iter(gathering))

@@ -14,11 +14,11 @@ from typing import Any
 
 import orjson
 
-from btm.logs.chat import MALFORMED, read_messages, reason
+from btm.logs.chat import read_messages
 from btm.logs.conversation import NO_RESULT, Conversation, Entry, Passed, Skipped
 from btm.logs.finding import Found, conversations_in
 from btm.logs.layout import SHARED_IDS, described_in, reward_in, start_in
-from btm.logs.records import Log, digest_of
+from btm.logs.records import Log, Record, digest_of, read_each
 from btm.logs.sample import Sample, Shape
 from btm.logs.scanner import Path
 from btm.logs.shapes import is_message
@@ -53,22 +53,21 @@ def snapshots(log: Log, name: str, path: Path = ()) -> Iterator[Entry | Skipped 
     """Read the records of such a log; each goes to those with the same first words of the user."""
     roots: dict[str, str] = {}
     nothing = 0
-    for record in log.records(path):
-        if isinstance(record, Skipped):
-            yield record
-            continue
-        try:
-            several = list(conversations_in(record.value))
-            nothing += not several
-            for found in several:
-                key, own, before = _key(found, roots)
-                digest = digest_of(record.raw)
-                about = start_in(found.owner), reward_in(found.owner), _session(found.owner)
-                described = described_in(found.owner)
-                entry = [SNAPSHOT, record.place, digest, own, before, found.messages, *about, described, ()]
-                yield Entry(name, key, orjson.dumps(entry, option=_DUMP, default=str))
-        except MALFORMED as error:
-            yield Skipped(log.name, record.line, f"not a conversation: {reason(error)}")
+
+    def told(record: Record) -> Iterator[Entry]:
+        nonlocal nothing
+        several = list(conversations_in(record.value))
+        nothing += not several
+        for found in several:
+            key, own, before = _key(found, roots)
+            about = start_in(found.owner), reward_in(found.owner), _session(found.owner)
+            entry = [
+                SNAPSHOT, record.place, digest_of(record.raw), own, before, found.messages, *about,
+                described_in(found.owner), (),
+            ]  # fmt: skip
+            yield Entry(name, key, orjson.dumps(entry, option=_DUMP, default=str))
+
+    yield from read_each(log, "a conversation", told, path)
     if nothing:
         yield Passed(log.name, "no messages", nothing)
 
@@ -125,14 +124,14 @@ def is_lone(sample: Sample) -> bool:
 
 def lone(log: Log, name: str) -> Iterator[Entry | Skipped]:
     """Read such a log: its conversation is what it names itself, else the folder that it lies in."""
-    for record in log.records():
-        if isinstance(record, Skipped):
-            yield record
-            continue
+
+    def told(record: Record) -> Iterator[Entry]:
         session = next((str(record.value[key]) for key in SHARED_IDS if record.value.get(key)), "")
         entry = [LONE, record.place, digest_of(record.raw), log.name, name, record.value, session]
         folder = log.name.rpartition("/")[0]
         yield Entry("", session or folder, orjson.dumps(entry, option=_DUMP, default=str))
+
+    return read_each(log, "a message", told)
 
 
 def gathered(entries: list[list[Any]]) -> Iterator[Conversation]:

@@ -12,12 +12,11 @@ from typing import Any, NamedTuple, Self
 
 import orjson
 
-from btm.logs.chat import MALFORMED, reason
 from btm.logs.conversation import NO_RESULT, Conversation, Entry, Item, Passed, Skipped
 from btm.logs.eventlog import outcome_from, reported
 from btm.logs.groups import Groups
 from btm.logs.joining import LONE, SNAPSHOT, gathered, joined, snapshot
-from btm.logs.records import Log, Record, digest_of
+from btm.logs.records import MALFORMED, Log, Record, digest_of, read_each, reason
 from btm.logs.scanner import Path
 from btm.logs.turns import Turns, answer
 from btm.model import Effect, Outcome
@@ -102,16 +101,11 @@ def entries(
 ) -> Iterator[Entry | Skipped]:
     """Read a log whose records ``parse`` turns into what they say about conversations."""
     given, functions = 0, Counter[str]()
-    for record in log.records(path):
-        if isinstance(record, Skipped):
-            yield record
-            continue
-        try:
-            for entry in _entries(record, name, parse, functions):
-                given += 1
-                yield entry
-        except MALFORMED as error:
-            yield Skipped(log.name, record.line, f"not a record of {name}: {reason(error)}")
+    for item in read_each(
+        log, f"a record of {name}", lambda one: _entries(one, name, parse, functions), path
+    ):
+        given += type(item) is Entry
+        yield item
     if functions and not given:
         some = ", ".join(redact(function, _SHOWN) for function, _ in functions.most_common(_FEW))
         why = f"no call is said to be a tool's, and {functions.total()} are of functions ({some}): trace tools as tools"

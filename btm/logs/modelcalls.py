@@ -29,6 +29,10 @@ _SIDES = (
 """Where spans hold what was asked, and where what was answered."""
 
 
+_MONOCLE = {"data.input": "tool", "data.output": "assistant"}
+"""What Monocle's spans have as events: what was given, and what came."""
+
+
 def messages_in(attributes: Mapping[str, Any], span: Mapping[str, Any]) -> list[Any]:
     """Return the messages of a span that is a model's call, none for any other."""
     for asked, answered in _SIDES:
@@ -74,6 +78,8 @@ def events_of(span: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _event(kind: str, given: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     said = {key: parsed_json(value) for key, value in given.items()}
+    if kind in _MONOCLE and (text := said.get("input", said.get("response"))) is not None:
+        yield {"role": _MONOCLE[kind], "content": text}
     if kind == "gen_ai.choice":
         message = said.get("message")
         yield {"role": "assistant", **(message if isinstance(message, dict) else {"content": message})}

@@ -5,37 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from btm.logs import dialects, steps, streams, wire
+from btm.logs import dialects, steps, streams, wire, words
 from btm.logs.answers import answer_of, failed
 from btm.logs.conversation import NO_RESULT
 from btm.logs.shapes import holds, is_named, kind_of, laid_open, role_of, shape_of, unwrapped
 from btm.logs.turns import Turns
 from btm.logs.values import arguments_of, parsed_json, time_of
-from btm.logs.words import (
-    ANSWERS,
-    ANSWERS_ID,
-    ARGUMENTS,
-    CALL_ID,
-    CALLS,
-    CONTAINERS,
-    KIND,
-    NAME,
-    OWN_RESULT,
-    PASSED_OVER,
-    REASONING,
-    RESULT,
-    SAID_ROLE,
-    SUCCESS,
-    TEXTS,
-    TOOK,
-    WENT_WELL,
-    WHEN,
-    Sense,
-    fields,
-    first,
-    plain,
-    sense,
-)
+from btm.logs.words import Sense, fields, first, plain, sense
 
 _DEPTH = 6
 _SEEN = frozenset(
@@ -57,8 +33,8 @@ def read_message(turns: Turns, given: Any) -> None:
     if streams.is_streamed(found):
         streams.read(turns, found, at)
         return
-    role = role_of(found, SAID_ROLE)
-    if any(type(w := found.get(name)) is str and plain(w) in PASSED_OVER for name in KIND):
+    role = role_of(found, words.SAID_ROLE)
+    if any(type(w := found.get(name)) is str and plain(w) in words.PASSED_OVER for name in words.KIND):
         return
     if not role and read_part(turns, message, at):
         return
@@ -85,17 +61,19 @@ def read_message(turns: Turns, given: Any) -> None:
 
 def _tells_both(turns: Turns, found: Mapping[str, Any]) -> bool:
     """Whether a tool's message holds the call, too, which nothing before it told of."""
-    whole = "toolname" in found and holds(found, ARGUMENTS) and first(found, OWN_RESULT) is not None
-    return whole and not turns.awaits(str(first(found, ANSWERS_ID)))
+    whole = (
+        "toolname" in found and holds(found, words.ARGUMENTS) and first(found, words.OWN_RESULT) is not None
+    )
+    return whole and not turns.awaits(str(first(found, words.ANSWERS_ID)))
 
 
 def _listen(turns: Turns, found: Mapping[str, Any]) -> list[str]:
     """Return what a message says in words; what was thought goes to ``turns``."""
     texts: list[str] = []
-    for name in REASONING:
+    for name in words.REASONING:
         if type(text := found.get(name)) is str and text:
             turns.thought(text)
-    for name in TEXTS:
+    for name in words.TEXTS:
         value = found.get(name)
         if type(value) is dict:
             value = value.get("parts") or [value]
@@ -116,8 +94,8 @@ def _words_of(part: Any) -> tuple[str, bool]:
         return "", False
     found = fields(part)
     kind = plain(str(first(found, ("type", "partkind", "contenttype", "blocktype")) or ""))
-    thought = kind in REASONING or found.get("thought") is True
-    text = first(found, (*REASONING[:3], "text", "content") if thought else ("text", "content"))
+    thought = kind in words.REASONING or found.get("thought") is True
+    text = first(found, (*words.REASONING[:3], "text", "content") if thought else ("text", "content"))
     return (text, thought) if type(text) is str and sense(kind) is Sense.NOTHING else ("", False)
 
 
@@ -134,13 +112,15 @@ def _read_containers(turns: Turns, found: dict[str, Any], who: str, at: float | 
     """Read the calls and answers among a message's parts; True when there was one."""
     any_part = False
     around = sense(kind_of(found)) if kind_of(found) else Sense.NOTHING
-    for name in CONTAINERS:
+    for name in words.CONTAINERS:
         value = found.get(name)
         if type(value) is dict:
             value = _listed(name, value)
         for part in value if type(value) is list else ():
             if type(part) is dict:
-                means = Sense.CALL if name in CALLS else Sense.ANSWER if name in ANSWERS else around
+                means = (
+                    Sense.CALL if name in words.CALLS else Sense.ANSWER if name in words.ANSWERS else around
+                )
                 any_part |= _read_piece(turns, part, who, at, means, depth)
     extra = found.get("additionalkwargs")
     if not any_part and type(extra) is dict:
@@ -150,10 +130,10 @@ def _read_containers(turns: Turns, found: dict[str, Any], who: str, at: float | 
 
 def _listed(name: str, value: dict[str, Any]) -> list[Any]:
     """Return the parts that lie in an object: those of a list in it, those by their ids, or itself."""
-    if name in ANSWERS and type(value.get("results")) is list:
+    if name in words.ANSWERS and type(value.get("results")) is list:
         return list(value["results"])
-    by_id = name in (*CALLS, *ANSWERS) and all(
-        type(v) is dict and plain(str(k)) not in (*RESULT, *ARGUMENTS) for k, v in value.items()
+    by_id = name in (*words.CALLS, *words.ANSWERS) and all(
+        type(v) is dict and plain(str(k)) not in (*words.RESULT, *words.ARGUMENTS) for k, v in value.items()
     )
     if not by_id:
         return [value]
@@ -168,7 +148,7 @@ def _read_piece(
         return True
     found = fields(part)
     if means is Sense.CALL or (who == "assistant" and "arguments" in found and "name" in found):
-        if first(found, NAME) is None and "error" in found:  # an invalid call without a name
+        if first(found, words.NAME) is None and "error" in found:  # an invalid call without a name
             return False
         _call(turns, found, "tool", at)
         return True
@@ -181,7 +161,7 @@ def _read_piece(
     inside = depth < _DEPTH and type(found.get("text")) is not str
     return (
         inside
-        and any(type(found.get(n)) in (list, dict) for n in CONTAINERS)
+        and any(type(found.get(n)) in (list, dict) for n in words.CONTAINERS)
         and _read_containers(turns, found, who, at, depth + 1)
     )
 
@@ -198,10 +178,10 @@ def read_part(turns: Turns, part: dict[str, Any], at: float | None) -> bool:
 
 def _call(turns: Turns, found: dict[str, Any], word: str, at: float | None) -> None:
     found = laid_open(found)
-    name = first(found, NAME)
+    name = first(found, words.NAME)
     if name is None and word.startswith("tool-"):
         name = word[len("tool-") :]
-    arguments = first(found, ARGUMENTS)
+    arguments = first(found, words.ARGUMENTS)
     if arguments is None and "command" in found:
         name, arguments = name or "shell", {"command": found["command"]}
     if arguments is None and "description" not in found:
@@ -221,10 +201,12 @@ def _call(turns: Turns, found: dict[str, Any], word: str, at: float | None) -> N
         given.keys() == {"args", "kwargs"} and not given["args"] and isinstance(given["kwargs"], dict)
     ):  # LlamaIndex's
         given = given["kwargs"]
-    slot = turns.call(name, given, first(found, CALL_ID), time_of(first(found, WHEN)) if at is None else at)
-    ended = any(found.get(name) is True for name in SUCCESS) or first(found, TOOK) is not None
-    if first(found, OWN_RESULT) is not None or failed(found)[0] or ended:
-        value, is_error, error_type = answer_of(found, OWN_RESULT)
+    slot = turns.call(
+        name, given, first(found, words.CALL_ID), time_of(first(found, words.WHEN)) if at is None else at
+    )
+    ended = any(found.get(name) is True for name in words.SUCCESS) or first(found, words.TOOK) is not None
+    if first(found, words.OWN_RESULT) is not None or failed(found)[0] or ended:
+        value, is_error, error_type = answer_of(found, words.OWN_RESULT)
         if "toolinput" in found and isinstance(said := parsed_json(value), dict) and said.keys() == {name}:
             value = said[name]
         if value is not NO_RESULT or is_error is not None or ended:
@@ -234,14 +216,17 @@ def _call(turns: Turns, found: dict[str, Any], word: str, at: float | None) -> N
 
 
 def _went_well(found: Mapping[str, Any]) -> bool:
-    return any(found.get(name) is True for name in SUCCESS) or plain(str(found.get("status"))) in WENT_WELL
+    return (
+        any(found.get(name) is True for name in words.SUCCESS)
+        or plain(str(found.get("status"))) in words.WENT_WELL
+    )
 
 
 def _answer(turns: Turns, found: dict[str, Any]) -> None:
-    tool = next((v for name in NAME if type(v := found.get(name)) is str), None)
+    tool = next((v for name in words.NAME if type(v := found.get(name)) is str), None)
     if tool is None and "partkind" in found:
         return  # a retry prompt about the whole answer
-    value, is_error, error_type = answer_of(found, RESULT)
+    value, is_error, error_type = answer_of(found, words.RESULT)
     if value is NO_RESULT and is_error is None and _went_well(found):
         is_error = False
-    turns.result(first(found, ANSWERS_ID), value, is_error, error_type, tool=tool)
+    turns.result(first(found, words.ANSWERS_ID), value, is_error, error_type, tool=tool)

@@ -27,7 +27,7 @@ _KIND = (
     "attributesweavekind", "attributesgenkitmetadatasubtype", "observationtype", "spankind", "spantype", "eventtype",
     "type", "kind",
 )  # fmt: skip
-_TOOLS = frozenset(("tool", "function", "executetool", "toolcall", "mcptool"))
+_TOOLS = frozenset(("tool", "function", "executetool", "toolcall", "mcptool", "agentictoolinvocation"))
 _NAME = ("genaitoolname", "attributesgenkitname", "entityname", "spandataname",
          "spanattributesname", "toolname", "aitoolcallname", "toolcallfunctionname",
          "traceloopentityname", "mcptoolname", "attributesname", "name", "opname", "displayname", "eventname")  # fmt: skip

@@ -101,36 +101,14 @@ def _version(message: _Fields) -> Iterator[dict[str, Any]]:
 
 def is_own_message(record: Any) -> bool:
     """Whether a record is a message or event of gptme, LobeChat, the NeMo Agent Toolkit or Open Interpreter."""
-    if not isinstance(record, dict):
-        return False
-    told = record.get("role") == "system" and _RAN.match(str(record.get("content"))) is not None
-    return told or _is_ran(record) or _is_step(record) or _is_scope(record) or _is_chat(record)
+    return Retold().read(record) is not record
 
 
-def _is_ran(record: _Fields) -> bool:
-    return "format" in record and record.get("type") in ("code", "console") and "role" in record
-
-
-def _is_step(record: _Fields) -> bool:
-    payload = record.get("payload")
-    return isinstance(payload, dict) and "UUID" in payload and "event_type" in payload
-
-
-def _is_scope(record: _Fields) -> bool:
-    return "scope_category" in record and "atof_version" in record
-
-
-def _is_chat(record: _Fields) -> bool:
-    tools = record.get("tools")
-    return (
-        "role" in record
-        and isinstance(tools, list)
-        and any(isinstance(t, dict) and "apiName" in t for t in tools)
-    )
+_PASSED = {"type": "stream_event"}
 
 
 class Retold:
-    """Retells records one by one, in their order: what was run has no id."""
+    """Retells records one by one, in their order: what was run has no id, but its number."""
 
     def __init__(self) -> None:
         self._ran = 0
@@ -139,37 +117,31 @@ class Retold:
         """Return the message that a record means, or the record as it is."""
         if not isinstance(record, dict):
             return record
-        if _is_ran(record):
-            if record["type"] == "code":
-                self._ran += 1
-                return call(
-                    self._ran, "execute", {"language": record["format"], "code": record.get("content")}
-                )
-            shown = record["format"] == "output"
-            return answer(self._ran, record.get("content")) if shown else {"type": "stream_event"}
-        if _is_step(record):
-            payload = record["payload"]
+        role, content, payload, tools = (record.get(n) for n in ("role", "content", "payload", "tools"))
+        if role and "format" in record and record.get("type") == "code":
+            self._ran += 1
+            return call(self._ran, "execute", {"language": record["format"], "code": content})
+        if role and "format" in record and record.get("type") == "console":
+            return answer(self._ran, content) if record["format"] == "output" else _PASSED
+        if isinstance(payload, dict) and "UUID" in payload and "event_type" in payload:
             data = payload.get("data") or {}
             if payload["event_type"] == "TOOL_START":
                 return call(payload["UUID"], payload.get("name"), data.get("input"))
             ended = payload["event_type"] == "TOOL_END"
-            return answer(payload["UUID"], data.get("output")) if ended else {"type": "stream_event"}
-        if _is_scope(record):
+            return answer(payload["UUID"], data.get("output")) if ended else _PASSED
+        if "scope_category" in record and "atof_version" in record:
             if record.get("category") != "tool":
-                return {"type": "stream_event"}
-            began, data = record["scope_category"] == "start", record.get("data")
-            return call(record["uuid"], record.get("name"), data) if began else answer(record["uuid"], data)
-        if _is_chat(record):
-            calls = [
-                c
-                for t in record["tools"]
-                for c in call(t.get("id"), t.get("apiName"), t.get("arguments"))["tool_calls"]
-            ]
+                return _PASSED
+            began, own, data = record["scope_category"] == "start", record["uuid"], record.get("data")
+            return call(own, record.get("name"), data) if began else answer(own, data)
+        if role and isinstance(tools, list) and any(isinstance(t, dict) and "apiName" in t for t in tools):
+            made = (call(t.get("id"), t.get("apiName"), t.get("arguments")) for t in tools)
+            calls = [one for message in made for one in message["tool_calls"]]
             return {**{k: v for k, v in record.items() if k != "tools"}, "tool_calls": calls}
-        if record.get("role") == "system" and (ran := _RAN.match(str(record.get("content")))):
+        if role == "system" and (ran := _RAN.match(str(content))):
             self._ran += 1
             done = {"arguments": {"command": ran[1]}, "output": ran[2].strip(), "exit_code": int(ran[3] or 0)}
             return {"type": "tool_call", "id": f"ran-{self._ran}", "name": "shell", **done}
-        if record.get("role") == "tool" and isinstance(lost := record.get("pluginError"), dict):
-            return answer(record.get("tool_call_id"), record.get("content"), lost.get("message") or lost)
+        if role == "tool" and isinstance(lost := record.get("pluginError"), dict):
+            return answer(record.get("tool_call_id"), content, lost.get("message") or lost)
         return record

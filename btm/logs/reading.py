@@ -87,12 +87,18 @@ def _conversations(
                 if isinstance(found, Skipped):
                     yield found
                 elif found is not None:
-                    reader, opened_log = found
-                    items = Counted(reader.read(opened_log))
-                    yield from gathering.of(items)
-                    if (lost := lost_in(log.path, items.calls, items.answered)) is not None:
-                        yield lost
+                    yield from read_whole(log.path, *found, gathering)
         yield from put_in_order(gathering)
+
+
+def read_whole(
+    path: str, reader: Reader, log: Log, gathering: Gathering
+) -> Iterator[Conversation | Skipped | Passed]:
+    """Read one log; entries are kept for later, and what nothing could be read from is said to be lost."""
+    items = Counted(reader.read(log))
+    yield from gathering.of(items)
+    if (lost := lost_in(path, items.calls, items.answered)) is not None:
+        yield lost
 
 
 @contextmanager

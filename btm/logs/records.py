@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
@@ -14,6 +14,8 @@ from btm.logs.rewriting import Rewrite, rewriter
 from btm.logs.sample import Sample, Shape
 from btm.logs.scanner import LIMIT, Broken, Path, Scanner
 from btm.logs.source import ByteStream
+
+_Given = TypeVar("_Given")
 
 
 class Record(NamedTuple):
@@ -152,6 +154,35 @@ def parsed(name: str, pieces: Iterable[Piece | Skipped]) -> Iterator[Record | Sk
                 yield Skipped(name, line, f"not JSON: {error}")
                 continue
         yield Record(value, raw, line, place)
+
+
+MALFORMED = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
+"""What reading a record of an unexpected form can raise: a text where an object belongs, and so on."""
+
+
+def reason(error: Exception) -> str:
+    """Return why a record could not be read, for people: ``error`` is one of ``MALFORMED``."""
+    if isinstance(error, KeyError):
+        return f"it has no {error.args[0]!r}" if error.args else "something is missing in it"
+    if isinstance(error, ValueError):
+        return str(error)
+    return (
+        "it is nested too deep" if isinstance(error, RecursionError) else "a value in it is of another form"
+    )
+
+
+def read_each(
+    log: Log, what: str, read: Callable[[Record], Iterable[_Given]], path: Path = ()
+) -> Iterator[_Given | Skipped]:
+    """Give what ``read`` gives of every record; one that it cannot read, being not ``what`` it has to be, is skipped."""
+    for record in log.records(path):
+        if isinstance(record, Skipped):
+            yield record
+            continue
+        try:
+            yield from read(record)
+        except MALFORMED as error:
+            yield Skipped(log.name, record.line, f"not {what}: {reason(error)}")
 
 
 def split_lines(chunks: Iterator[bytes], limit: int = LIMIT) -> Iterator[tuple[int, bytes | None]]:

@@ -37,23 +37,13 @@ def rewriter(records: Iterable[Any]) -> Callable[[], Rewrite] | None:
         chosen = "values" if "values" in modes else "updates"
         return lambda: lambda record: record[-1] if _mode_of(record) == chosen else dict(NOTHING)
     if len(seen) == 1 and isinstance(seen[0], dict) and isinstance(seen[0].get("columns"), list):
-        return lambda: (
-            lambda record: (
-                {"rows": rows_in(record)} if isinstance(record, dict) and rows_in(record) else record
-            )
-        )
+        return lambda: _of_columns
     if any(products.messages_of(record) for record in seen):
         return lambda: _of_products
     if any(map(products.is_own_message, seen)):
         return lambda: products.Retold().read
     if any(map(_held, seen)):
-        return lambda: (
-            lambda record: (
-                {**record, "messages": [*map(products.Retold().read, held)]}
-                if (held := _held(record))
-                else record
-            )
-        )
+        return lambda: _of_held
     if any(_traced(record) or _completion(record) for record in seen):
         return lambda: _of_bedrock
     if seen and all(isinstance(r, dict) and "ts" in r and r.get("type") in ("say", "ask") for r in seen):
@@ -61,13 +51,20 @@ def rewriter(records: Iterable[Any]) -> Callable[[], Rewrite] | None:
     return None
 
 
+def _of_columns(record: Any) -> Any:
+    rows = rows_in(record) if isinstance(record, dict) else []
+    return {"rows": rows} if rows else record
+
+
+def _of_held(record: Any) -> Any:
+    held = _held(record)
+    return {**record, "messages": [*map(products.Retold().read, held)]} if held else record
+
+
 def _of_products(record: Any) -> Any:
     found = products.messages_of(record)
-    return (
-        record
-        if found is None
-        else {"session_id": record.get("agent_id") or record.get("id"), "messages": found}
-    )
+    own = {} if found is None else {"session_id": record.get("agent_id") or record.get("id")}
+    return {**own, "messages": found} if own else record
 
 
 def _held(record: Any) -> list[Any] | None:
@@ -116,33 +113,21 @@ def _of_bedrock(record: Any) -> Any:
 
 def _of_phase(name: str, phase: Mapping[str, Any]) -> dict[str, Any]:
     if name == "failureTrace":
-        answer = {"content": phase.get("failureReason"), "is_error": True}
-        return {"role": "tool", "tool_call_id": phase.get("traceId"), **answer}
+        return products.answer(phase.get("traceId"), phase.get("failureReason"), failed=True)
     if isinstance(said := phase.get("rationale"), dict):
         return {"role": "assistant", "content": said.get("text")}
     if isinstance(asked := phase.get("invocationInput"), dict):
         for kind, given in asked.items():
             if kind.endswith("Input") and isinstance(given, dict):
-                call = {
-                    "id": asked.get("traceId"),
-                    "name": _tool_of(kind, given),
-                    "arguments": _arguments_of(given),
-                }
-                return {"role": "assistant", "content": None, "tool_calls": [call]}
+                return products.call(asked.get("traceId"), _tool_of(kind, given), _arguments_of(given))
     if isinstance(seen := phase.get("observation"), dict):
         for kind, given in seen.items():
             if kind.endswith("Output") and isinstance(given, dict):
                 answer = next((given[key] for key in _ANSWERS if key in given), given)
-                failed = True if given.get("executionError") or given.get("executionTimeout") else None
-                return {
-                    "role": "tool",
-                    "tool_call_id": seen.get("traceId"),
-                    "content": answer,
-                    "is_error": failed,
-                }
+                failed = given.get("executionError") or given.get("executionTimeout")
+                return products.answer(seen.get("traceId"), answer, failed)
         if isinstance(again := seen.get("repromptResponse"), dict):
-            said_again = {"content": again.get("text"), "is_error": True}
-            return {"role": "tool", "tool_call_id": seen.get("traceId"), **said_again}
+            return products.answer(seen.get("traceId"), again.get("text"), failed=True)
     return {}
 
 
@@ -167,6 +152,12 @@ def _arguments_of(given: Mapping[str, Any]) -> dict[str, Any]:
 # ---- what Cline and Roo show: `ui_messages.json`
 
 
+_ASKED = ("tool", "use_mcp_server", "browser_action_launch", "browser_action")
+_SEEN = ("command_output", "mcp_server_response", "error", "diff_error", "shell_integration_warning")
+_NO_ARGUMENTS = ("tool", "content", "diff", "action")
+_RESULT = "] Result:"
+
+
 class _Screen:
     """Reads what was shown, in its order: an answer has no id, and some calls are shown twice."""
 
@@ -183,31 +174,21 @@ class _Screen:
         call = self._call_in(what, text)
         if call is not None:
             return {**at, **self._called(*call, text)}
-        if what in (
-            "command_output",
-            "mcp_server_response",
-            "error",
-            "diff_error",
-            "shell_integration_warning",
-        ):
-            return {**at, **self._answered(text, True if what in ("error", "diff_error") else None)}
+        if what in _SEEN:
+            return {**at, **self._answered(text, what in ("error", "diff_error"))}
         if what == "api_req_started" and self._open is not None:
-            said = str(
-                (parsed_json(text) or {}).get("request") if isinstance(parsed_json(text), dict) else ""
+            given = parsed_json(text)
+            head, found, result = str(given.get("request") if isinstance(given, dict) else "").partition(
+                _RESULT
             )
-            head, found, result = said.partition("] Result:")
             if found and head.startswith("["):
-                return {**at, **self._answered(result.strip(), None)}
+                return {**at, **self._answered(result.strip())}
         who = {"text": "assistant", "task": "user", "user_feedback": "user", "completion_result": "assistant"}
         return {**at, "role": who[what], "content": text} if what in who else {**at, **NOTHING}
 
     @staticmethod
     def _call_in(what: str, text: str) -> tuple[str, Any] | None:
-        given = (
-            parsed_json(text)
-            if what in ("tool", "use_mcp_server", "browser_action_launch", "browser_action")
-            else None
-        )
+        given = parsed_json(text) if what in _ASKED else None
         if what == "command":
             return "execute_command", {"command": text}
         if not isinstance(given, dict):
@@ -215,9 +196,7 @@ class _Screen:
         if what == "use_mcp_server":
             name = given.get("toolName") or "access_mcp_resource"
             return str(name), parsed_json(given.get("arguments")) or {"uri": given.get("uri")}
-        told = {
-            key: value for key, value in given.items() if key not in ("tool", "content", "diff", "action")
-        }
+        told = {key: value for key, value in given.items() if key not in _NO_ARGUMENTS}
         return str(given.get("tool") or given.get("action") or what), told
 
     def _called(self, name: str, arguments: Any, text: str) -> dict[str, Any]:
@@ -225,11 +204,10 @@ class _Screen:
             return dict(NOTHING)  # asked first, then said
         self._calls += 1
         self._open = (f"shown-{self._calls}", text)
-        call = {"id": self._open[0], "name": name, "arguments": arguments}
-        return {"role": "assistant", "content": None, "tool_calls": [call]}
+        return products.call(self._open[0], name, arguments)
 
-    def _answered(self, text: str, failed: bool | None) -> dict[str, Any]:
+    def _answered(self, text: str, failed: bool = False) -> dict[str, Any]:
         if self._open is None:
             return dict(NOTHING)
         own, self._open = self._open[0], None
-        return {"role": "tool", "tool_call_id": own, "content": text, "is_error": failed}
+        return products.answer(own, text, failed)

@@ -5,45 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from btm.logs import steps, streams, wire
+from btm.logs import steps, streams, wire, words
 from btm.logs.values import parsed_json, time_of
-from btm.logs.words import (
-    ANSWERS_ID,
-    ARGUMENTS,
-    CALLS,
-    CONTAINERS,
-    ENVELOPES,
-    ERROR_TEXT,
-    KIND,
-    NAME,
-    RESULT,
-    ROLE,
-    SUCCESS,
-    TYPED,
-    WHEN,
-    Sense,
-    fields,
-    first,
-    sense,
-    speaker,
-)
+from btm.logs.words import Sense, fields, first, sense, speaker
 
 _DEPTH = 6
-_ENDS = (*RESULT, *ERROR_TEXT, "error", *SUCCESS, "status")
+_ENDS = (*words.RESULT, *words.ERROR_TEXT, "error", *words.SUCCESS, "status")
 # Where a call keeps its fields.
 _INSIDE = ("function", "custom", "state", "toolcall", "invocation", "action", "call", "rawitem")
 
 
 def kind_of(found: Mapping[str, Any]) -> str:
     """Return the name by which a piece says that it is a call or an answer; ``found`` are its fields."""
-    for name in KIND:
+    for name in words.KIND:
         if type(value := found.get(name)) is str and sense(value) is not Sense.NOTHING:
             return value
     role = found.get("role")
     return role if type(role) is str and not speaker(role) and sense(role) is not Sense.NOTHING else ""
 
 
-def role_of(found: Mapping[str, Any], names: tuple[str, ...] = ROLE) -> str:
+def role_of(found: Mapping[str, Any], names: tuple[str, ...] = words.ROLE) -> str:
     """Return who speaks in a message: "assistant", "user", "tool", "system" or ""."""
     for name in names:
         value = found.get(name)
@@ -74,9 +55,11 @@ def is_message(value: Any) -> bool:
         return True
     if kind_of(found) and said(found):
         return True
-    if any(type(calls := found.get(name)) is list and calls and type(calls[0]) is dict for name in CALLS):
+    if any(
+        type(calls := found.get(name)) is list and calls and type(calls[0]) is dict for name in words.CALLS
+    ):
         return True
-    return holds(found, (*CONTAINERS, "text", "value")) and bool(role_of(found))
+    return holds(found, (*words.CONTAINERS, "text", "value")) and bool(role_of(found))
 
 
 def is_piece(value: Any) -> bool:
@@ -89,7 +72,7 @@ def unwrapped(message: Any) -> tuple[Any, float | None]:
     at = None
     for _ in range(_DEPTH):
         found = fields(message)
-        at = time_of(first(found, WHEN)) or at
+        at = time_of(first(found, words.WHEN)) or at
         if "lc" in found and isinstance(path := found.get("id"), list) and path:
             kwargs = found.get("kwargs")
             return {"role": str(path[-1]), **(kwargs if isinstance(kwargs, dict) else {})}, at
@@ -113,10 +96,10 @@ def _enveloped(found: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return what the fields of a line may be put around; None where they are around nothing."""
     if type(said_in := found.get("content")) is dict and "parts" in said_in:  # Google's
         return said_in
-    for name in ENVELOPES:
+    for name in words.ENVELOPES:
         if isinstance(inner := _plain(found.get(name)), dict) and inner:
             return inner
-    for name in TYPED:
+    for name in words.TYPED:
         if type(inner := found.get(name)) is dict and kind_of(fields(inner)):
             return inner
     return None
@@ -130,7 +113,11 @@ def _is_envelope(found: dict[str, Any], inner: Mapping[str, Any]) -> bool:
         return not (said(found) and role_of(found))
     if told is not found:  # what was called or answered stands beside the message that says it
         return said(inside) and bool(role_of(inside))
-    return means is Sense.CALL and not holds(found, ARGUMENTS) and holds(inside, ("toolname", *ARGUMENTS))
+    return (
+        means is Sense.CALL
+        and not holds(found, words.ARGUMENTS)
+        and holds(inside, ("toolname", *words.ARGUMENTS))
+    )
 
 
 def _plain(value: Any) -> Any:
@@ -140,7 +127,7 @@ def _plain(value: Any) -> Any:
 
 def said(found: Mapping[str, Any]) -> bool:
     """Whether a message's own fields hold what it says."""
-    return any(isinstance(found.get(name), list | str) for name in CONTAINERS)
+    return any(isinstance(found.get(name), list | str) for name in words.CONTAINERS)
 
 
 def shape_of(found: dict[str, Any]) -> tuple[Sense, dict[str, Any], str]:
@@ -153,7 +140,7 @@ def shape_of(found: dict[str, Any]) -> tuple[Sense, dict[str, Any], str]:
         if told := _told_in_text(found):
             return means, told, word
         # A tool's definition is of type function, too, and its answer of type tool.
-        answers = first(found, ANSWERS_ID[:-1]) is not None and holds(found, RESULT)
+        answers = first(found, words.ANSWERS_ID[:-1]) is not None and holds(found, words.RESULT)
         means = Sense.ANSWER if answers else Sense.NOTHING
     elif means is Sense.ANSWER and not (holds(found, _ENDS) and is_named(found)):
         means = Sense.NOTHING
@@ -166,7 +153,10 @@ def shape_of(found: dict[str, Any]) -> tuple[Sense, dict[str, Any], str]:
                 return means, inner, name
     # {"tool", "args", "result"}, {"tool_name", "success"}, as many log it.
     named = type(found.get("tool")) is str or type(found.get("toolname")) is str
-    if named and (holds(found, ARGUMENTS) or any(type(found.get(name)) is bool for name in SUCCESS)):
+    if named and (
+        holds(found, (*words.ARGUMENTS, "command"))
+        or any(type(found.get(name)) is bool for name in words.SUCCESS)
+    ):
         return Sense.CALL, found, "tool"
     return Sense.NOTHING, found, ""
 
@@ -175,14 +165,14 @@ def _told_in_text(found: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the fields of a call that stands as JSON in a piece's text (``{"type": "tool_call", "value": "{...}"}``)."""
     given = parsed_json(first(found, ("value", "content", "text")))
     told = fields(given) if type(given) is dict else {}
-    return told if is_named(told) and holds(told, ARGUMENTS) else None
+    return told if is_named(told) and holds(told, words.ARGUMENTS) else None
 
 
 def _lists_pieces(found: Mapping[str, Any]) -> bool:
     """Whether an event's content is a list of calls or answers, and the event none itself (AutoGen)."""
     content = found.get("content")
     piece = fields(content[0]) if type(content) is list and content and type(content[0]) is dict else {}
-    return first(piece, ANSWERS_ID[:-1]) is not None or ("arguments" in piece and "name" in piece)
+    return first(piece, words.ANSWERS_ID[:-1]) is not None or ("arguments" in piece and "name" in piece)
 
 
 def holds(found: Mapping[str, Any], names: tuple[str, ...]) -> bool:
@@ -192,17 +182,17 @@ def holds(found: Mapping[str, Any], names: tuple[str, ...]) -> bool:
 
 def is_named(found: Mapping[str, Any]) -> bool:
     """Whether a piece's fields name a tool or a call."""
-    return first(found, (*NAME, *ANSWERS_ID)) is not None
+    return first(found, (*words.NAME, *words.ANSWERS_ID)) is not None
 
 
 def _asks(found: dict[str, Any]) -> bool:
     """Whether these fields are of a call: arguments, or a name without a description."""
-    if holds(found, ARGUMENTS) or "command" in found:
+    if holds(found, words.ARGUMENTS) or "command" in found:
         return True
     if "parameters" in found and holds(found, ("toolcallid", "callid", "tooluseid", "toolid")):
         return True  # a definition has no call's id
     opened = laid_open(found)
-    if opened is not found and (holds(opened, ARGUMENTS) or "command" in opened):
+    if opened is not found and (holds(opened, words.ARGUMENTS) or "command" in opened):
         return True
     defines = holds(found, ("description", "content", "parameters")) or type(found.get("function")) is dict
     return is_named(found) and not defines

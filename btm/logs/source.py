@@ -91,10 +91,10 @@ def _files_below(folder: str) -> Iterator[str]:
 class ByteStream:
     """The unpacked bytes of one log, as chunks. ``problem`` says, once all is read, what cut the input short."""
 
-    def __init__(self, file: Readable) -> None:
+    def __init__(self, chunks: Iterator[bytes]) -> None:
         self.problem: str | None = None
         self._seen: list[bytes] = []
-        self._rest = self._guarded(_unpacked(file))
+        self._rest = self._guarded(chunks)
 
     def peek(self, size: int) -> bytes:
         """Return the first ``size`` bytes (fewer if there are no more); ``chunks`` gives them again."""
@@ -143,7 +143,7 @@ def open_log(path: str, watch: Watch | None = None) -> Iterator[ByteStream]:
     Raises TraceError when it cannot be opened, MissingExtraError for a lone .zst.
     """
     if path == STDIN:
-        yield ByteStream(sys.stdin.buffer)
+        yield ByteStream(_unpacked(sys.stdin.buffer))
         return
     try:
         file = open_to_read(path)
@@ -152,11 +152,11 @@ def open_log(path: str, watch: Watch | None = None) -> Iterator[ByteStream]:
     with file:
         begins = file.read(len(_ZIP)) if file.seekable() else b""
         if begins in (_ZIP, PARQUET):
-            yield ByteStream(archive.Members(path) if begins == _ZIP else archive.Rows(path))
+            yield ByteStream(archive.members(path) if begins == _ZIP else archive.rows(path))
             return
         if file.seekable():
             file.seek(0)
-        yield ByteStream(file if watch is None else _Watched(file, watch))
+        yield ByteStream(_unpacked(file if watch is None else _Watched(file, watch)))
 
 
 def _unpacked(file: Readable) -> Iterator[bytes]:

@@ -178,7 +178,9 @@ def flat_span(record: Mapping[str, Any], attributes: Mapping[str, Any]) -> dict[
         text = f"{error_type}: {text}"
     trace, span_id, parent = _ids(record)
     return {
-        **{plain(name): value for name, value in attributes.items()},
+        **{
+            plain(name): value for name, value in reversed([*attributes.items()])
+        },  # the first of several counts
         "spankind": attributes.get("span.kind") or record.get("span_kind"),
         "traceid": trace,
         "spanid": span_id,

@@ -31,6 +31,7 @@ _NO_CALLS = frozenset(
     ("message", "system", "think", "finish", "recall", "change_agent_state", "condensation", "agent_state_changed", "null",
      "final_answer", "done", "exit_forfeit", "submit")
 )  # fmt: skip
+_OBSERVED = ("observation", "result", "output", "response")
 _Step = Mapping[str, Any]
 
 
@@ -100,6 +101,11 @@ def _take(
             turns.result(slot[0].call_id, value, is_error, error_type)
 
 
+def _made(call: Mapping[str, Any], seen: _Step | None) -> _Done:
+    own = call.get("function") or call
+    return own["name"], own.get("arguments"), call.get("id"), seen
+
+
 def _command(turns: Turns, found: _Step, at: float | None) -> None:
     command = found["action"].strip()
     named = command.partition(" ")[0].strip()
@@ -108,13 +114,8 @@ def _command(turns: Turns, found: _Step, at: float | None) -> None:
 
 
 def _react(turns: Turns, found: _Step, at: float | None) -> None:
-    done = (
-        found["action"],
-        found["actioninput"],
-        None,
-        found if found.get("observation") is not None else None,
-    )
-    _take(turns, found.get("thought"), [done], ("observation",), at)
+    seen = found if _holds(found, _OBSERVED) else None
+    _take(turns, found.get("thought"), [(found["action"], found["actioninput"], None, seen)], _OBSERVED, at)
 
 
 def _observed(turns: Turns, found: _Step, at: float | None) -> None:  # noqa: ARG001 - the readers are alike
@@ -133,7 +134,7 @@ def _event(turns: Turns, found: _Step, at: float | None) -> None:
         turns.said(thought)
     if given.keys() == {"name", "arguments"} and isinstance(
         given["arguments"], dict
-    ):  # of an MCP server's tool
+    ):  # an MCP server's tool's
         given = given["arguments"]
     named = found.get("toolcallmetadata")
     name = named.get("function_name") if type(named) is dict else None
@@ -185,10 +186,7 @@ def _smolagents(turns: Turns, found: _Step, at: float | None) -> None:
     seen = {name: found[name] for name in ("error", "observations") if found.get(name) is not None}
     if seen.get("error"):
         seen.pop("observations", None)
-    done = [
-        ((own := call.get("function") or call)["name"], own.get("arguments"), call.get("id"), seen or None)
-        for call in asked
-    ]
+    done = [_made(call, seen or None) for call in asked]
     _take(turns, content_of(said.get("content") or found.get("modeloutput")), done, ("observations",), at)
 
 
@@ -207,12 +205,7 @@ def _browser(turns: Turns, found: _Step, at: float | None) -> None:
 def _run_step(turns: Turns, found: _Step, at: float | None) -> None:
     lost = {"error": found["lasterror"]} if found.get("lasterror") else None
     done = [
-        (
-            own["name"],
-            own.get("arguments"),
-            call.get("id"),
-            lost if own.get("output") is None else {"output": own["output"]},
-        )
+        _made(call, lost if own.get("output") is None else {"output": own["output"]})
         for call in found["stepdetails"].get("tool_calls") or ()
         if type(own := call.get("function")) is dict  # the others are the provider's own tools
     ]
@@ -239,13 +232,6 @@ def _rounds(turns: Turns, found: _Step, at: float | None) -> None:
         turns.asked(message["text"])
     results = metadata.get("toolCallResults") or {}
     for one in metadata["toolCallRounds"]:
-        done = [
-            (
-                c["name"],
-                c.get("arguments"),
-                c.get("id"),
-                fields(results[c["id"]]) if c.get("id") in results else None,
-            )
-            for c in one.get("toolCalls") or ()
-        ]
+        calls = one.get("toolCalls") or ()
+        done = [_made(c, fields(results[c["id"]]) if c.get("id") in results else None) for c in calls]
         _take(turns, one.get("response"), done, RESULT, at)

@@ -37,7 +37,7 @@ RESULT = (
     "returnvalue", "resultvalue", "aggregatedoutput", "value", "parts", "blocks", "body",
 )  # fmt: skip
 OWN_RESULT = ("output", "result", "response", "tooloutput", "toolresult", "outputs", "returnvalue", "aggregatedoutput",
-              "observation", "rawoutput")  # fmt: skip
+              "observation", "rawoutput", "stdout", "resultsummary", "resultpreview", "outputpreview")  # fmt: skip
 """Where a call holds its own answer: ``content`` beside arguments is the agent's."""
 
 KIND = (
@@ -51,8 +51,8 @@ TEXTS = ("content", "contents", "parts", "blocks", "items", "text", "value", "pr
 """Where a message keeps its words."""
 
 REASONING = ("thinking", "reasoning", "reasoningcontent", "thought", "thoughts", "analysis")
-CALLS = ("toolcalls", "toolrequests", "tooluses", "functioncalls", "functioncall", "invalidtoolcalls", "usedtools",
-         "agentthoughts")  # fmt: skip
+CALLS = ("toolcalls", "toolrequests", "tooluses", "functioncalls", "functioncall", "toolcall", "invalidtoolcalls",
+         "usedtools", "agentthoughts")  # fmt: skip
 ANSWERS = ("toolresults", "functionresponses", "toolresponses", "tooluseresults", "observation")
 CONTAINERS = (*CALLS, "content", "contents", "parts", "blocks", "items", "toolinvocations", *ANSWERS)
 """Where a message keeps its parts, in the order in which they are to be read."""

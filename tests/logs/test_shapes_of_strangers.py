@@ -351,3 +351,55 @@ def test_answers_without_any_call_where_something_looks_like_calls_are_an_error(
     answer = {"role": "tool", "tool_call_id": "c1", "content": "lit"}
     (skipped,) = read(lines(tmp_path, [odd, answer]))[1]
     assert skipped.lost
+
+
+def test_lines_of_tools_go_by_their_runs_and_their_results_may_be_summed_up(tmp_path: Path) -> None:
+    log = lines(
+        tmp_path,
+        [
+            {"run_id": "r1", "tool": "read", "arguments": {"file": "a"}, "result_summary": "lamp"},
+            {
+                "run_id": "r2",
+                "tool": "shell",
+                "command": "ls /hall",
+                "exit_code": 2,
+                "stdout": "no such room",
+            },
+            {"run_id": "r1", "tool": "read", "arguments": {"file": "b"}, "result_summary": "oil"},
+        ],
+    )
+    told = [
+        [(c.call.tool, dict(c.call.arguments), c.result, c.is_error) for c in one.calls]
+        for one in read(log)[0]
+    ]
+    assert told == [
+        [("read", {"file": "a"}, "lamp", None), ("read", {"file": "b"}, "oil", None)],
+        [("shell", {"command": "ls /hall"}, "no such room", True)],
+    ]
+
+
+def test_a_message_with_one_call_in_an_object(tmp_path: Path) -> None:
+    talk = [
+        {"role": "user", "content": "Light it", "tool_call": None},
+        {"role": "assistant", "content": None, "tool_call": {"name": "light", "arguments": {"room": "hall"}}},
+        {"role": "tool", "content": "lit", "tool_call": None},
+    ]
+    assert calls_in(write(tmp_path / "log.json", {"turns": talk})) == [("light", "lit", False)]
+
+
+def test_spans_of_monocle_have_what_was_given_and_what_came_as_events(tmp_path: Path) -> None:
+    attributes = {
+        "span.type": "agentic.tool.invocation",
+        "entity.1.name": "light",
+        "entity.2.name": "Lamp agent",
+    }
+    events = [
+        {"name": "data.input", "attributes": {"input": "{'room': 'hall'}"}},
+        {"name": "data.output", "attributes": {"response": "lit"}},
+    ]
+    span = {
+        "name": "FunctionTool.invoke", "context": {"trace_id": "a" * 32, "span_id": "b" * 16}, "attributes": attributes,
+        "start_time": "2026-02-27T15:10:02Z", "end_time": "2026-02-27T15:10:03Z", "events": events,
+    }  # fmt: skip
+    (call,) = only(write(tmp_path / "log.json", [span])).calls
+    assert (call.call.tool, dict(call.call.arguments), call.result) == ("light", {"room": "hall"}, "lit")

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from btm.logs.chat import MALFORMED, reason
 from btm.logs.conversation import NO_RESULT, Conversation, Skipped
 from btm.logs.layout import start_in
-from btm.logs.records import Log, Record, digest_of
+from btm.logs.records import Log, Record, digest_of, read_each
 from btm.logs.sample import Sample
 from btm.logs.scanner import Path
 from btm.logs.trajectory import LOGIC, Trajectory, TrajectoryStep
@@ -42,14 +41,7 @@ def apart(sample: Sample) -> Path:
 
 def read(log: Log) -> Iterator[Conversation | Skipped]:
     """Read each trajectory as a conversation."""
-    for record in log.records(apart(log.sample)):
-        if isinstance(record, Skipped):
-            yield record
-            continue
-        try:
-            yield _conversation(record)
-        except MALFORMED as error:
-            yield Skipped(log.name, record.line, f"not a trajectory: {reason(error)}")
+    return read_each(log, "a trajectory", lambda record: (_conversation(record),), apart(log.sample))
 
 
 def _conversation(record: Record) -> Conversation:
