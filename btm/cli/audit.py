@@ -121,7 +121,7 @@ def _print(done: Audit, skipped: list[Skipped], worst: int) -> None:
     out = console()
     read = f"{counted(done.conversations, 'conversation')}, {counted(done.calls, 'answered call')}"
     out.print(f"{read}; something was found in {len(done.found):,}\n")
-    shown = table("label", "times", "conversations", "most at", numeric=("times", "conversations"))
+    shown = table("label", ">times", ">conversations", "most at")
     for label in Label:
         tools = [(n, tool) for (given, tool), n in done.tools.items() if given is label]
         top = (f"{escape(tool)} {n:,}" for n, tool in sorted(tools, reverse=True)[:3])
@@ -139,7 +139,7 @@ def _print(done: Audit, skipped: list[Skipped], worst: int) -> None:
 
 def _print_finding(label: Label, done: Audit, worst: int, out: Console) -> None:
     """Print one table: where a label was given, the conversations with most of it first."""
-    shown = table("conversation", "step", "tool", "what", numeric=("step",), title=str(label))
+    shown = table("conversation", ">step", "tool", "what", title=str(label))
     for audited in done.worst_of(label, worst):
         given = [annotation for annotation in audited.annotations if annotation.label is label]
         for place, annotation in enumerate(given[:_SHOWN]):

@@ -101,8 +101,7 @@ def show_calibration(found: Calibration, out: str | None, skipped: Sequence[Skip
 
 def _scores(group: Group, measure: str) -> Table:
     """Return how well each method foretold by one measure, and how btm stands against it."""
-    numeric = ("score", "btm minus it", "95 %")
-    made = table(measure, *numeric, "btm is", numeric=numeric)
+    made = table(measure, ">score", ">btm minus it", ">95 %", "btm is")
     differences = {d.baseline: d for d in group.differences}
     for score in group.scores:
         against = differences.get(score.method)
@@ -125,14 +124,11 @@ def _gap(difference: float, interval: Interval | None) -> tuple[str, str, str]:
 def _print_reliability(found: Sequence[Bin], screen: Console) -> None:
     """Print what happened where btm foretold about this or that chance: the reliability diagram as lines of text."""
     screen.print("\n[bold]What btm foretold, and what happened[/bold]")
-    numeric = ("foretold", "happened", "95 %", "attempts")
-    made = table(*numeric[:2], "from 0 to 1", *numeric[2:], numeric=numeric)
+    made = table(">foretold", ">happened", "from 0 to 1", ">95 %", ">attempts")
     for b in found:
         low, high = b.interval
-        bar = interval_bar(low, b.happened, high)
-        made.add_row(
-            percent(b.foretold), percent(b.happened), bar, f"{low * 100:.0f} to {percent(high)}", f"{b.n:,}"
-        )
+        span, bar = f"{low * 100:.0f} to {percent(high)}", interval_bar(low, b.happened, high)
+        made.add_row(percent(b.foretold), percent(b.happened), bar, span, f"{b.n:,}")
     screen.print(made)
     screen.print(f"On average, weighted by attempts, {calibration_error(found):.3f} apart.")
 
@@ -163,8 +159,8 @@ def show_backtest(done: Backtest) -> None:
     """Print a backtest."""
     out = console()
     out.print(f"\n[bold]What btm would have advised first[/bold], at {counted(done.failures, 'failure')}\n")
-    numeric = ("agent did so: worked", "did otherwise: worked")
-    rows = table("advised", *numeric, "instead, mostly: worked", numeric=numeric)
+    columns = (">agent did so: worked", ">did otherwise: worked", "instead, mostly: worked")
+    rows = table("advised", *columns)
     most_first = sorted(done.by_advice.items(), key=lambda item: -sum(tally.times for tally in item[1]))
     for action, (did, did_not) in most_first:
         others = {d: t for (advised, d), t in done.instead.items() if advised is action}

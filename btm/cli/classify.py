@@ -175,12 +175,9 @@ def _explain(account: Account, as_json: bool) -> None:
         ("runner-up", account.runner_up[:300] or "none"),
         ("error text?", f"chance {account.chance:.2f}"),
     ]
-    made = table("what", "found")
-    for name, said in lines:
-        made.add_row(name, escape(printable(said)))
-    for name, weight in account.signs:
-        made.add_row("", f"{weight:+.2f}  {name}")
-    out.print(made)
+    said = [(name, escape(printable(told))) for name, told in lines]
+    said += [("", f"{weight:+.2f}  {name}") for name, weight in account.signs]
+    out.print(table("what", "found", rows=said))
 
 
 def _read(file: str) -> bytes:
@@ -250,16 +247,8 @@ def _print(found: list[tuple[str, Outcome]]) -> None:
     out = console()
     # On a narrow screen the reason needs the room; the family follows from the kind, and the rule is in --json.
     wide = out.width >= _WIDE
-    columns = (
-        "id",
-        "kind",
-        *(("family",) if wide else ()),
-        "marks",
-        "sure",
-        "reason",
-        *(("rule",) if wide else ()),
-    )
-    made = table(*columns, numeric=("sure",))
+    family, rule = (("family",), ("rule",)) if wide else ((), ())
+    made = table("id", "kind", *family, "marks", ">sure", "reason", *rule)
     made.columns[1].no_wrap = True
     for identity, outcome in found:
         marks = [name for name, on in (("ambiguous", outcome.ambiguous), ("silent", outcome.silent)) if on]

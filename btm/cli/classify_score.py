@@ -41,21 +41,14 @@ def _figures(score: Accuracy) -> dict[str, Any]:
 def show(whole: Accuracy, libraries: dict[str, Accuracy]) -> None:
     """Print the score for people: the libraries that are named worst, then how right confidences are."""
     out = console()
-    made = table("library", "rows", "exact", "family", "false errors", numeric=("rows", "exact", "family"))
     worst = sorted(libraries.items(), key=lambda item: item[1].exact.total() - item[1].total)[:_MOST]
-    for name, score in worst:
-        made.add_row(
-            name,
-            str(score.total),
-            f"{score.exact_share:.2f}",
-            f"{score.family_share:.2f}",
-            str(len(score.false_errors) or ""),
-        )
-    out.print(made)
-    said = table("confidence", "was right", "rows", numeric=("confidence", "was right", "rows"))
-    for mean, right, n in whole.reliability():
-        said.add_row(f"{mean:.2f}", f"{right:.2f}", str(n))
-    out.print(said)
+    rows = (
+        (name, s.total, f"{s.exact_share:.2f}", f"{s.family_share:.2f}", len(s.false_errors) or "")
+        for name, s in worst
+    )
+    out.print(table("library", ">rows", ">exact", ">family", "false errors", rows=rows))
+    sure = ((f"{mean:.2f}", f"{right:.2f}", n) for mean, right, n in whole.reliability())
+    out.print(table(">confidence", ">was right", ">rows", rows=sure))
     out.print()
     paragraph(
         out,

@@ -60,7 +60,7 @@ def show(where: str, as_json: bool) -> None:
         return
     made = table("name", "tool", "kind", "by", "when", "example")
     for rule in rules:
-        when = datetime.fromtimestamp(rule.at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+        when = f"{datetime.fromtimestamp(rule.at, UTC):%Y-%m-%d %H:%M UTC}"
         cells = (rule.name, rule.tool or "any", rule.kind or NO_ERROR, rule.source, when, rule.example[:80])
         made.add_row(*(escape(untrusted.printable(str(cell))) for cell in cells))
     out.print(made)

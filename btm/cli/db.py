@@ -49,8 +49,7 @@ def info(database: str, as_json: bool) -> None:
     out = console()
     kept = "for ever" if found.keep_s is None else f"{found.keep_s / upkeep.DAY_S:g} days"
     half = f"{found.half_life_s / upkeep.DAY_S:g} days" if found.half_life_s < float("inf") else "never"
-    made = table("what", "")
-    for what, value in (
+    rows = (
         ("size", f"{found.bytes / 1e6:,.1f} MB"),
         ("schema", str(found.schema_version)),
         ("evidence counts half after", half),
@@ -62,10 +61,9 @@ def info(database: str, as_json: bool) -> None:
         ("conversations of logs fitted", f"{found.rows['fitted']:,}"),
         ("writes that may have happened", f"{found.unsettled:,}"),
         *(("events wait in", name) for name in found.waiting),
-    ):
-        made.add_row(what, value)
+    )
     out.print(found.where, markup=False)
-    out.print(made)
+    out.print(table("what", "", rows=rows))
 
 
 def _when(at: float | None) -> str:

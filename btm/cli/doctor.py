@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import click
+from rich.markup import escape
 
 from btm import __version__
 from btm.cli.database import open_existing
@@ -63,16 +64,9 @@ def doctor(database: str | None, map_name: str | None, policies: str, as_json: b
     if as_json:
         emit_json([remark._asdict() for remark in remarks])
     else:
-        made = table("", "what", "found")
-        for remark in remarks:
-            told = f"{remark.found}: {remark.cure}" if remark.cure else remark.found
-            made.add_row(remark.level, remark.what, _plain(told))
-        console().print(made)
+        rows = ((level, what, escape(": ".join(filter(None, told)))) for level, what, *told in remarks)
+        console().print(table("", "what", "found", rows=rows))
     raise SystemExit(FOUND if any(remark.level == "wrong" for remark in remarks) else 0)
-
-
-def _plain(text: str) -> str:
-    return text.replace("[", "\\[")
 
 
 def _installation() -> Iterator[Remark]:

@@ -51,26 +51,20 @@ def check_command(domain: str, fallback_map: str | None, as_json: bool) -> None:
 
 def _show(report: EnvironmentReport) -> None:
     out = console()
-    found = table("check", "found")
-    found.add_row("the gold calls reach the goal", f"{report.gold} of {report.tasks} tasks")
-    found.add_row(
-        "and do so without their last change", f"{report.cut_short} of {report.writing} (none should)"
-    )
+    found = [
+        ("the gold calls reach the goal", f"{report.gold} of {report.tasks} tasks"),
+        ("and do so without their last change", f"{report.cut_short} of {report.writing} (none should)"),
+    ]
     if report.unscripted:
-        found.add_row(
-            "without gold calls: for agents and models", f"{report.unscripted} tasks, nothing promised"
-        )
-    for scenario, count in report.makeable.items():
-        found.add_row(f"{scenario} can be made", f"for {count} of {report.tasks}")
-    out.print(found)
+        open_ended = "without gold calls: for agents and models"
+        found.append((open_ended, f"{report.unscripted} tasks, nothing promised"))
+    found += [(f"{name} can be made", f"for {n} of {report.tasks}") for name, n in report.makeable.items()]
+    out.print(table("check", "found", rows=found))
     if report.substitutes:
-        tools = table("tasks hang on", "what stands in")
-        for tool, names in report.substitutes.items():
-            tools.add_row(
-                tool, ", ".join(names) or "nothing in the map: it cannot be blocked in switch_needed"
-            )
+        nothing = "nothing in the map: it cannot be blocked in switch_needed"
+        rows = ((tool, ", ".join(names) or nothing) for tool, names in report.substitutes.items())
         out.print()
-        out.print(tools)
+        out.print(table("tasks hang on", "what stands in", rows=rows))
     out.print()
     for flaw in report.flaws:
         paragraph(out, f"{flaw.check}: {flaw.place}: {flaw.what}", rest="  ", width=100)

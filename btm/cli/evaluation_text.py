@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from btm.cli.bars import interval_bar
-from btm.cli.output import console, counted, emit_json, paragraph, percent, table
+from btm.cli.output import compared, console, counted, emit_json, paragraph, percent, table
 from btm.lab.behaviour import DEFINITIONS, SHARES, Prices, behaviour
 from btm.lab.demo import Demo
 from btm.lab.metrics import ALL, Paired, Result
@@ -48,10 +48,7 @@ def _say(text: str = "", style: str = "") -> None:
 
 def show_names(what: str, abouts: Mapping[str, str]) -> None:
     """Print every name with what it is."""
-    made = table(what, "what it is")
-    for name, about in abouts.items():
-        made.add_row(name, about)
-    console().print(made)
+    console().print(table(what, "what it is", rows=abouts.items()))
 
 
 def show_noise(*, as_json: bool) -> None:
@@ -105,7 +102,7 @@ def show_behaviour(evaluation: Evaluation, prices: Prices | None) -> None:
     rows = behaviour(evaluation.episodes, prices)
     _heading("how they behave")
     names = [row.arm for row in rows]
-    made = table("", *names, numeric=tuple(names))
+    made = table("", *(f">{name}" for name in names))
     for name in DEFINITIONS:
         values = [getattr(row, name) for row in rows]
         if any(value is not None for value in values):
@@ -142,58 +139,44 @@ def _results(rows: Iterable[Result], *, header: bool) -> Table:
     return made
 
 
-def _differences(rows: Iterable[Paired]) -> Table:
-    numeric = ("solved more", "95 %", "p")
-    made = table("scenario", "arm", *numeric, numeric=numeric)
-    last = ""
-    for row in rows:
-        made.add_row(
-            row.scenario if row.scenario != last else "",
-            row.a,
-            f"{row.difference * 100:+.0f} points",
-            f"{row.low * 100:+.0f} to {row.high * 100:+.0f}",
-            "< 0.001" if row.p < 0.001 else f"{row.p:.3f}",
+def _differences(found: Iterable[Paired]) -> Table:
+    rows = ((row.scenario, row.a, *compared(row.difference, row.low, row.high, row.p)) for row in found)
+    return table("scenario", "arm", ">solved more", ">95 %", ">p", rows=rows, once=True)
+
+
+def _net(found: Iterable[Net]) -> Table:
+    rows = (
+        (
+            row.arm,
+            row.fault_kind or "any",
+            row.episodes,
+            row.solved_before,
+            row.gained,
+            row.lost,
+            f"{row.net:+d}",
         )
-        last = row.scenario
-    return made
+        for row in found
+    )
+    columns = (">tasks", ">solved before", ">gained", ">lost", ">net")
+    return table("arm", "fault", *columns, rows=rows, once=True)
 
 
-def _net(rows: Iterable[Net]) -> Table:
-    numeric = ("tasks", "solved before", "gained", "lost", "net")
-    made = table("arm", "fault", *numeric, numeric=numeric)
-    last = ""
-    for row in rows:
-        counts = (row.episodes, row.solved_before, row.gained, row.lost)
-        fault = row.fault_kind or "any"
-        made.add_row(row.arm if row.arm != last else "", fault, *map(str, counts), f"{row.net:+d}")
-        last = row.arm
-    return made
-
-
-def _noise_table(rows: Iterable[NoiseRow]) -> Table:
-    numeric = ("episodes", "solved", "95 %", "cleanly", "drop")
-    made = table("noise", "arm", *numeric, numeric=numeric)
-    for row in rows:
+def _noise_table(found: Iterable[NoiseRow]) -> Table:
+    made = table("noise", "arm", ">episodes", ">solved", ">95 %", ">cleanly", ">drop")
+    for row in found:
         span = f"{row.low * 100:.0f} to {row.high * 100:.0f}"
         drop = "-" if row.drop is None else f"{row.drop * 100:+.0f} points"
-        made.add_row(
-            row.noise, row.arm, str(row.episodes), percent(row.solved), span, percent(row.trajectory), drop
-        )
+        shares = (percent(row.solved), span, percent(row.trajectory), drop)
+        made.add_row(row.noise, row.arm, str(row.episodes), *shares)
     return made
 
 
-def _outage(rows: Iterable[OutageRow]) -> Table:
-    numeric = ("solved", "calls", "of what was down", "waited for nothing")
-    made = table("arm", *numeric, numeric=numeric)
-    for row in rows:
-        made.add_row(
-            row.arm,
-            f"{row.solved} of {row.episodes}",
-            str(row.calls),
-            str(row.dead_calls),
-            f"{row.waited_s:.0f} s",
-        )
-    return made
+def _outage(found: Iterable[OutageRow]) -> Table:
+    rows = (
+        (row.arm, f"{row.solved} of {row.episodes}", row.calls, row.dead_calls, f"{row.waited_s:.0f} s")
+        for row in found
+    )
+    return table("arm", ">solved", ">calls", ">of what was down", ">waited for nothing", rows=rows)
 
 
 def _notes(evaluation: Evaluation, differences: Sequence[Paired]) -> list[str]:
@@ -295,7 +278,7 @@ def _heading(text: str) -> None:
 def _scoreboard(evaluation: Evaluation) -> Table:
     request = evaluation.request
     rows = {(row.scenario, row.arm): row for row in summary(evaluation) if row.fault_kind is None}
-    made = table("", *request.arms, numeric=request.arms)
+    made = table("", *(f">{arm}" for arm in request.arms))
     for scenario in request.scenarios:
         here = [rows[scenario, arm] for arm in request.arms]
         made.add_row(

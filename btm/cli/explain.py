@@ -124,19 +124,13 @@ def _print_step(head: str, plan: RecoveryPlan, step: Step, memory: ToolMemory) -
         f"{_INDENT}chance {step.chance:.2f} (95 % {low:.2f} to {high:.2f}) "
         f"x value {step.coverage:g}, cost {step.cost:.3g}: a unit of cost buys {step.score:.3f}"
     )
-    columns = ("worked", "failed", "chance", "share")
-    rows = table("", *columns, numeric=columns)
+    rows = table("", ">worked", ">failed", ">chance", ">share")
     found = _shares(plan, step, memory)
     start, *parts = weights(found)
     rows.add_row("to start with", "", "", f"{found[0].prior_mean:.2f}", percent(start))
     for share, part in zip(found, parts, strict=True):
-        rows.add_row(
-            escape(_level_name(share, step)),
-            f"{share.counts.successes:.4g}",
-            f"{share.counts.failures:.4g}",
-            f"{share.mean:.2f}",
-            percent(part),
-        )
+        counts = (f"{count:.4g}" for count in share.counts)
+        rows.add_row(escape(_level_name(share, step)), *counts, f"{share.mean:.2f}", percent(part))
     out.print(Padding.indent(rows, len(_INDENT)))
     out.print()
 

@@ -106,10 +106,8 @@ def _list(which: Sequence[FailureCase], exported: str | None, *, as_json: bool) 
     if as_json:
         emit_json([case.to_json() for case in which])
         return
-    made = table("id", "what fails")
-    for case in which:
-        made.add_row(case.id, f"{case.tool}: {case.text or case.kind or 'nothing'}"[:70])
-    console().print(made)
+    rows = [(case.id, f"{case.tool}: {case.text or case.kind or 'nothing'}"[:70]) for case in which]
+    console().print(table("id", "what fails", rows=rows))
 
 
 def _sample(case: FailureCase) -> dict[str, Any]:
@@ -154,15 +152,8 @@ def _show(found: Sequence[Row], names: Sequence[str], *, as_json: bool) -> None:
         return
     made = table("dimension", "arm", "cases", "rate", "95 %", "")
     for row in found:
-        span = f"{row.low * 100:.0f}-{row.high * 100:.0f}"
-        made.add_row(
-            row.dimension,
-            row.arm,
-            str(row.cases),
-            f"{row.rate * 100:.1f} %",
-            span,
-            interval_bar(row.low, row.rate, row.high),
-        )
+        span, bar = f"{row.low * 100:.0f}-{row.high * 100:.0f}", interval_bar(row.low, row.rate, row.high)
+        made.add_row(row.dimension, row.arm, str(row.cases), f"{row.rate * 100:.1f} %", span, bar)
     for name in names:
         made.add_row("overall", name, "", f"{overall(found, name) * 100:.1f} %", "", "")
     console().print(made)

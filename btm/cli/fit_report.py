@@ -133,14 +133,15 @@ def _print_counts(done: Fit, out: Console) -> None:
 
 
 def _formats(done: Fit) -> Table:
-    shown = table("format", "conversations", "calls", "errors", numeric=("conversations", "calls", "errors"))
-    for name, count in done.formats.most_common():
-        shown.add_row(name, f"{count:,}", f"{done.format_calls[name]:,}", f"{done.format_errors[name]:,}")
-    return shown
+    rows = (
+        (name, f"{count:,}", f"{done.format_calls[name]:,}", f"{done.format_errors[name]:,}")
+        for name, count in done.formats.most_common()
+    )
+    return table("format", ">conversations", ">calls", ">errors", rows=rows)
 
 
 def _errors(done: Fit) -> Table:
-    shown = table("error", "calls", "most at", numeric=("calls",))
+    shown = table("error", ">calls", "most at")
     worst: dict[ErrorKind, tuple[int, str]] = {}
     for (tool, kind), count in done.tool_errors.items():
         worst[kind] = max(worst.get(kind, (0, "")), (count, tool))
@@ -151,7 +152,7 @@ def _errors(done: Fit) -> Table:
 
 
 def _print_tools(done: Fit, out: Console) -> None:
-    shown = table("tool", "calls", "errors", "of which", numeric=("calls", "errors"))
+    shown = table("tool", ">calls", ">errors", "of which")
     by_tool = _errors_by_tool(done)
     for tool, calls in done.tools.most_common(_TOOLS):
         errors = by_tool.get(tool, {})

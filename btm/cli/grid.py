@@ -97,11 +97,10 @@ def _print(request: Request, cells: Sequence[Cell]) -> None:
         f"over {counted(request.worlds, 'world')} and their tasks.",
     )
     out.print()
-    numeric = ("passes", "contrast", "budget", "btm", "best", "ahead", "95 %", "told", "shuffled")
-    rows = table(*numeric, "best order", numeric=numeric)
-    for cell in cells:
-        rows.add_row(
-            str(cell.passes),
+    columns = ("passes", "contrast", "budget", "btm", "best", "ahead", "95 %", "told", "shuffled")
+    rows = (
+        (
+            cell.passes,
             f"{cell.contrast:g}",
             "{:g}-{:g}".format(*cell.allowance),
             _percent(cell.solved["btm"]),
@@ -112,7 +111,9 @@ def _print(request: Request, cells: Sequence[Cell]) -> None:
             _percent(cell.solved["btm:shuffled"]),
             cell.best.removeprefix("order:"),
         )
-    out.print(rows)
+        for cell in cells
+    )
+    out.print(table(*(f">{name}" for name in columns), "best order", rows=rows))
     out.print()
     paragraph(
         out, "told: btm told the true chances. shuffled: btm with its evidence dealt out to other keys."
@@ -125,8 +126,7 @@ def _print(request: Request, cells: Sequence[Cell]) -> None:
 def _print_kinds(cells: Sequence[Cell]) -> None:
     """Print what was solved by kind of fault, over all cells: an episode counts under each kind on its path."""
     out = console()
-    columns = ("episodes", "btm", "best order", "shuffled", "told")
-    rows = table("fault", *columns, numeric=columns)
+    rows = table("fault", ">episodes", ">btm", ">best order", ">shuffled", ">told")
     for kind in dict.fromkeys(row.kind for cell in cells for row in cell.by_kind):
         found = [row for cell in cells for row in cell.by_kind if row.kind == kind]
         number = sum(row.episodes for row in found)

@@ -65,7 +65,7 @@ def health_rows(calls: Sequence[RecentCall], now: float) -> list[Row]:
 
 
 def _print(rows: Sequence[Row], now: float) -> None:
-    made = table("tool", "state", "failed", "last error", "last call", numeric=("failed",))
+    made = table("tool", "state", ">failed", "last error", "last call")
     for row in rows:
         state = str(row["state"]).replace("_", "-")
         if isinstance(row["down_since"], float):

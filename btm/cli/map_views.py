@@ -122,13 +122,17 @@ def why_command(tool: str, file: str, error: str | None, as_json: bool) -> None:
     if not ways:
         out.print(f"There is no way round {tool}." + _otherwise(fallback_map, tool))
         return
-    rows = table("coverage", "way", "lacks", "only for", "cost", numeric=("coverage", "cost"))
-    for way in ways:
-        hops = " ⇢ ".join(" then ".join(hop) for hop in way.hops)
-        rows.add_row(
-            f"{way.coverage:.0%}", hops, ", ".join(way.lacks), ", ".join(way.only_for), f"{way.cost:g}"
+    rows = [
+        (
+            f"{way.coverage:.0%}",
+            " ⇢ ".join(" then ".join(hop) for hop in way.hops),
+            ", ".join(way.lacks),
+            ", ".join(way.only_for),
+            f"{way.cost:g}",
         )
-    out.print(rows)
+        for way in ways
+    ]
+    out.print(table(">coverage", "way", "lacks", "only for", ">cost", rows=rows))
     out.print(_otherwise(fallback_map, tool).strip())
 
 

@@ -109,12 +109,29 @@ def shown(database: str) -> str:
     return re.sub(r"(?<=://)([^:/?]*:).*(?=@)|([?&]password=)[^&]*", r"\1\2***", database)
 
 
-def table(*columns: str, title: str | None = None, numeric: tuple[str, ...] = ()) -> Table:
-    """Return an empty table in the common style; columns named in ``numeric`` are set to the right."""
+def table(
+    *columns: str, rows: Iterable[Iterable[object]] = (), title: str | None = None, once: bool = False
+) -> Table:
+    """Return a table in the common style; a column ``>calls`` is named ``calls`` and set to the right.
+
+    With ``once``, what several rows after each other have in their first column is shown in the first of them.
+    """
     made = Table(title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
     for column in columns:
-        made.add_column(column, justify="right" if column in numeric else "left", overflow="fold")
+        number = column.startswith(">")
+        made.add_column(column.removeprefix(">"), justify="right" if number else "left", overflow="fold")
+    last = None
+    for row in rows:
+        first, *others = map(str, row)
+        made.add_row("" if once and first == last else first, *others)
+        last = first
     return made
+
+
+def compared(difference: float, low: float, high: float, p: float) -> tuple[str, str, str]:
+    """Return a difference of two shares as cells of a table: in points, its interval, and its p."""
+    told = "< 0.001" if p < 0.001 else f"{p:.3f}"
+    return f"{difference * 100:+.0f} points", f"{low * 100:+.0f} to {high * 100:+.0f}", told
 
 
 def paragraph(

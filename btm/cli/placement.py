@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from btm.cli.output import console, emit_json, fail, progress_console, table
+from btm.cli.output import compared, console, emit_json, fail, progress_console, table
 from btm.errors import BTMError, EvaluationError
 from btm.lab.names import comma_separated
 
@@ -168,35 +168,27 @@ def show(measured: Measured) -> None:
     out = console()
     out.print(f"Placement of the recovery context, measured on {measured.server.model}", markup=False)
     out.print(f"seed {measured.request.seed}, the same tasks and faults for every arm\n")
-    numeric = ("right", "95 %", "calls", "repeats", "to human")
-    rows = table("scenario", "arm", *numeric, numeric=numeric)
-    last = ""
-    for row in summary(measured):
-        rows.add_row(
-            row.scenario if row.scenario != last else "",
+    counts = (">right", ">95 %", ">calls", ">repeats", ">to human")
+    arms = (
+        (
+            row.scenario,
             row.arm,
             f"{round(row.success * row.episodes)} of {row.episodes}",
             f"{row.low * 100:.0f} to {row.high * 100:.0f} %",
-            str(row.calls),
-            str(row.identical_repeats),
-            str(row.escalated),
+            row.calls,
+            row.identical_repeats,
+            row.escalated,
         )
-        last = row.scenario
-    out.print(rows)
-    shown = ("more right", "95 %", "p")
-    rows, last = table("on the same tasks", "arm", "against", *shown, numeric=shown), ""
-    for pair in comparisons(measured):
-        rows.add_row(
-            pair.scenario if pair.scenario != last else "",
-            pair.a,
-            pair.b,
-            f"{pair.difference * 100:+.0f} points",
-            f"{pair.low * 100:+.0f} to {pair.high * 100:+.0f}",
-            "< 0.001" if pair.p < 0.001 else f"{pair.p:.3f}",
-        )
-        last = pair.scenario
+        for row in summary(measured)
+    )
+    out.print(table("scenario", "arm", *counts, rows=arms, once=True))
+    pairs = (
+        (pair.scenario, pair.a, pair.b, *compared(pair.difference, pair.low, pair.high, pair.p))
+        for pair in comparisons(measured)
+    )
     out.print()
-    out.print(rows)
+    measures = (">more right", ">95 %", ">p")
+    out.print(table("on the same tasks", "arm", "against", *measures, rows=pairs, once=True))
     out.print("\nright: solved; where nothing can work, handed to a human and not claimed done.")
     for problem, times in problems(measured.episodes).items():
         out.print(f"ended early {times} times: {problem}", markup=False)

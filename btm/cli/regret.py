@@ -105,16 +105,11 @@ def _optimal(seed: int, as_json: bool) -> None:
         f"{found[0].incidents} random incidents of each sort, in calls.",
     )
     out.print()
-    numeric = ("best", "lost", "of it", "most")
-    rows = table("repeats", "substitutes", *numeric, numeric=numeric)
+    rows = table("repeats", "substitutes", ">best", ">lost", ">of it", ">most")
     for one in found:
+        of_it = f"{one.share * 100:.2f} %"
         rows.add_row(
-            one.healing,
-            one.substitutes,
-            f"{one.best:.2f}",
-            f"{one.lost:.4f}",
-            f"{one.share * 100:.2f} %",
-            f"{one.most:.2f}",
+            one.healing, one.substitutes, f"{one.best:.2f}", f"{one.lost:.4f}", of_it, f"{one.most:.2f}"
         )
     out.print(rows)
 
@@ -163,8 +158,8 @@ def _print(game: Game, games: int, lost: list[dict[str, Floats]], recovered: flo
     )
     out.print()
     after = [name for name in stretches if name.startswith("after")]
-    numeric = ("in all", "x btm's", "before", *(f"to {stretches[name][1] - change}" for name in after))
-    rows = table("decided by", *numeric, numeric=numeric)
+    columns = (f">to {stretches[name][1] - change}" for name in after)
+    rows = table("decided by", ">in all", ">x btm's", ">before", *columns)
     found = {name: totals(lost, start, stop) for name, (start, stop) in stretches.items()}
     for number, total in enumerate(found["before"]):
         rows.add_row(

@@ -76,10 +76,7 @@ def build_command(
         f"{counted(len(data.samples), 'sample')} in {out}: simulated runs, each checked by its environment",
         markup=False,
     )
-    shown = table("kind", "samples", numeric=("samples",))
-    for kind, count in sorted(kinds.items()):
-        shown.add_row(kind, str(count))
-    said.print(shown)
+    said.print(table("kind", ">samples", rows=sorted(kinds.items())))
 
 
 @sft_group.command("check", short_help="Look for what is left of cards, and run samples again.")

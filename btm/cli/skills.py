@@ -180,13 +180,8 @@ def eval_command(
     if as_json:
         emit_json([{**asdict(one), "card": one.card.id} for one in found])
         return
-    shown = table(
-        "card", "followed", "worked", "else", "worked ", numeric=("followed", "worked", "else", "worked ")
-    )
-    for one in found:
-        row = (one.followed, one.worked, one.others, one.others_worked)
-        shown.add_row(one.card.id, *map(str, row))
-    console().print(shown)
+    rows = ((one.card.id, one.followed, one.worked, one.others, one.others_worked) for one in found)
+    console().print(table("card", ">followed", ">worked", ">else", ">worked ", rows=rows))
 
 
 def _simulated(domain: str, worlds: int, seed: int, as_json: bool) -> None:
@@ -220,21 +215,15 @@ def _simulated(domain: str, worlds: int, seed: int, as_json: bool) -> None:
         return
     said = console()
     said.print(f"simulated: {worlds} worlds, {len(made[0].mined.cards)} cards in the first", markup=False)
-    shown = table(
-        "memory starts with",
-        "without",
-        "cards",
-        "dealt out",
-        "cards - without (95 %)",
-        "cards - dealt out (95 %)",
-    )
+    gains = ("cards - without (95 %)", "cards - dealt out (95 %)")
+    shown = table("memory starts with", "without", "cards", "dealt out", *gains)
     for one in settings:
-        gains = (
+        gained = (
             f"{m.value:+.2f} ({m.interval.low:+.2f} to {m.interval.high:+.2f})"
             for m in (one.gain, one.over_dealt_out)
         )
         name = f"{'the map' if one.mapped else 'no map'}, {'evidence' if one.learned else 'nothing learned'}"
-        shown.add_row(name, percent(one.without), percent(one.with_cards), percent(one.dealt_out), *gains)
+        shown.add_row(name, *map(percent, (one.without, one.with_cards, one.dealt_out)), *gained)
     said.print(shown)
 
 

@@ -37,17 +37,8 @@ DEFINITIONS: Mapping[str, str] = {
 """What each column means. Shares are None where there is no such episode."""
 
 
-SHARES = (
-    "helped",
-    "harmed",
-    "premature",
-    "abstained",
-    "noticed",
-    "false_alarms",
-    "catastrophic",
-    "trajectory",
-)
-"""The columns that are shares of episodes."""
+SHARES = tuple(DEFINITIONS)[:8]
+"""The columns that are shares of episodes, ``helped`` to ``trajectory``."""
 
 
 @dataclass(frozen=True, slots=True)

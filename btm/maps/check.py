@@ -8,7 +8,7 @@ from typing import Any
 
 import networkx as nx
 
-from btm.authored.loading import Node
+from btm.authored.loading import Node, Place
 from btm.errors import AuthoredFileError
 from btm.fallback.checking import steps_of, tool_place
 from btm.fallback.fields import expand_kinds
@@ -18,6 +18,16 @@ from btm.maps.against import against_tools
 from btm.maps.finding import Diagnostic, Severity, of_problem
 from btm.maps.tools import ToolInfo
 from btm.model import Effect
+
+_CURES = {
+    "no-escalation": "if there is one, give it 'role: escalation'",
+    "no-way-round": "add 'fallbacks', if a tool can",
+    "offered-twice": "leave one out, or give them different 'only_for'",
+    "ping-pong": "a way out of the circle would end it",
+    "read-for-write": "use it under 'verify', if it shows whether it happened",
+    "single-point": "a second way round would help when it fails too",
+    "unverifiable-write": "add 'verify' with a read that shows it, or 'idempotent: true' if a repeat does no harm",
+}
 
 
 def check_map(
@@ -51,38 +61,27 @@ def _shape(model: MapFile, node: Node) -> Iterator[Diagnostic]:
     yield from _escalation(model, node)
     for name, entry in model.tools.items():
         place = node.key_place(("tools", name))
+        writes = entry.effective is Effect.WRITE
         if entry.role is None and not entry.fallbacks:
             severity = Severity.WARNING if entry.effective is Effect.READ else Severity.NOTE
-            yield Diagnostic(
-                severity,
-                "no-way-round",
-                f"nothing stands in for {name!r}",
-                place,
-                "add 'fallbacks', if a tool can",
-            )
-        if (
-            entry.role is None
-            and entry.effective is Effect.WRITE
-            and entry.verify is None
-            and not entry.idempotent
-        ):
-            yield Diagnostic(
-                Severity.WARNING, "unverifiable-write",
-                f"after a timeout of the write {name!r} nobody can tell whether it happened", place,
-                "add 'verify' with a read that shows it, or 'idempotent: true' if a repeat does no harm",
-            )  # fmt: skip
+            yield _found("no-way-round", f"nothing stands in for {name!r}", place, severity)
+        if entry.role is None and writes and entry.verify is None and not entry.idempotent:
+            what = f"after a timeout of the write {name!r} nobody can tell whether it happened"
+            yield _found("unverifiable-write", what, place)
         yield from _shadowed(model, node, name)
         yield from _misplaced(model, node, name)
     yield from _single_points(model, node)
     yield from _ping_pong(model, node)
 
 
+def _found(code: str, what: str, place: Place, severity: Severity = Severity.WARNING) -> Diagnostic:
+    return Diagnostic(severity, code, what, place, _CURES[code])
+
+
 def _escalation(model: MapFile, node: Node) -> Iterator[Diagnostic]:
     if model.tools and not any(entry.role is ToolRole.ESCALATION for entry in model.tools.values()):
-        yield Diagnostic(
-            Severity.NOTE, "no-escalation", "no tool hands over to a human", node.key_place(("tools",)),
-            "if there is one, give it 'role: escalation'",
-        )  # fmt: skip
+        place = node.key_place(("tools",))
+        yield _found("no-escalation", "no tool hands over to a human", place, Severity.NOTE)
 
 
 def _shadowed(model: MapFile, node: Node, name: str) -> Iterator[Diagnostic]:
@@ -96,13 +95,7 @@ def _shadowed(model: MapFile, node: Node, name: str) -> Iterator[Diagnostic]:
         if before and ("*" in before or kinds <= before):
             place = tool_place(node, ("tools", name, "fallbacks", index))
             what = f"{' then '.join(target)!r} is offered for {name!r} twice under the same conditions"
-            yield Diagnostic(
-                Severity.WARNING,
-                "offered-twice",
-                what,
-                place,
-                "leave one out, or give them different 'only_for'",
-            )
+            yield _found("offered-twice", what, place)
         seen[target] = before | kinds
 
 
@@ -113,13 +106,7 @@ def _misplaced(model: MapFile, node: Node, name: str) -> Iterator[Diagnostic]:
         if entry.effective is Effect.WRITE and last.effective is Effect.READ:
             place = tool_place(node, ("tools", name, "fallbacks", index))
             what = f"the read {steps_of(fallback)[-1].tool!r} cannot do what the write {name!r} does"
-            yield Diagnostic(
-                Severity.WARNING,
-                "read-for-write",
-                what,
-                place,
-                "use it under 'verify', if it shows whether it happened",
-            )
+            yield _found("read-for-write", what, place)
 
 
 def _single_points(model: MapFile, node: Node) -> Iterator[Diagnostic]:
@@ -132,13 +119,7 @@ def _single_points(model: MapFile, node: Node) -> Iterator[Diagnostic]:
     for name, dependants in depends.items():
         if len(dependants) >= 3 or (len(dependants) == 2 and not model.tools[name].fallbacks):
             what = f"{name!r} is the only way round {_listed(dependants)}"
-            yield Diagnostic(
-                Severity.NOTE,
-                "single-point",
-                what,
-                node.key_place(("tools", name)),
-                "a second way round would help when it fails too",
-            )
+            yield _found("single-point", what, node.key_place(("tools", name)), Severity.NOTE)
 
 
 def _ping_pong(model: MapFile, node: Node) -> Iterator[Diagnostic]:
@@ -151,13 +132,7 @@ def _ping_pong(model: MapFile, node: Node) -> Iterator[Diagnostic]:
         if len(circle) > 1 and not leaves:
             ordered = [name for name in model.tools if name in circle]
             what = f"{_listed(ordered)} only stand in for each other: failing together, they send an agent in a circle"
-            yield Diagnostic(
-                Severity.NOTE,
-                "ping-pong",
-                what,
-                node.key_place(("tools", ordered[0])),
-                "a way out of the circle would end it",
-            )
+            yield _found("ping-pong", what, node.key_place(("tools", ordered[0])), Severity.NOTE)
 
 
 def _listed(names: list[str]) -> str:

@@ -157,19 +157,10 @@ def failures(connection: Connection, until: float) -> list[tuple[str, str, str, 
 def incidents(connection: Connection, since: float) -> list[dict[str, Any]]:
     """Return the incidents that opened or ended after a moment, with what their calls failed with, oldest first."""
     i, c = t.incidents.c, t.calls.c
-    columns = (
-        i.incident_id,
-        i.conversation,
-        i.tool,
-        i.kind,
-        i.state,
-        i.opened_at,
-        i.closed_at,
-        c.rule,
-        c.detail,
-    )
+    columns = (i.incident_id, i.conversation, i.tool, i.kind, i.state, i.opened_at, i.closed_at)
     of_call = and_(i.conversation == c.conversation, i.call_id == c.call_id)
-    found = select(*columns).where(of_call, or_(i.opened_at >= since, i.closed_at >= since))
+    found = select(*columns, c.rule, c.detail)
+    found = found.where(of_call, or_(i.opened_at >= since, i.closed_at >= since))
     return [dict(row._mapping) for row in connection.execute(found.order_by(i.opened_at))]
 
 

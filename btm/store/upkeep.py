@@ -17,6 +17,7 @@ from btm.store.database import copy_file
 from btm.store.forgetting import Removed
 from btm.store.journal import left_behind
 from btm.store.migrations import version_of
+from btm.store.rows import KEY_COLUMNS
 from btm.store.sql import SqlStore
 
 DAY_S = 86_400.0
@@ -130,13 +131,7 @@ def _damage(store: SqlStore) -> list[str]:
 def _short(connection: Connection, weight: Callable[[float], float]) -> int:
     """Count the keys whose sums are less than what their attempts come to: attempts are in the sums, and more may be."""
     counted: dict[tuple[object, ...], float] = {}
-    columns = (
-        t.attempts.c.tool,
-        t.attempts.c.kind,
-        t.attempts.c.action,
-        t.attempts.c.target,
-        t.attempts.c.ordinal,
-    )
+    columns = (t.attempts.c[name] for name in KEY_COLUMNS)
     for *key, at in connection.execute(select(*columns, t.attempts.c.at)):
         counted[tuple(key)] = counted.get(tuple(key), 0.0) + weight(at)
     summed = {tuple(row[:5]): row[5] + row[6] for row in connection.execute(select(t.evidence))}
