@@ -29,7 +29,6 @@ class FunctionRecovery(FunctionMiddleware):
     async def process(
         self, context: FunctionInvocationContext, call_next: Callable[[], Awaitable[None]]
     ) -> None:
-        """Make a call through btm."""
         own, given = context.function.name, context.arguments
         shown = given if isinstance(given, Mapping) else given.model_dump()
         session = context.session

@@ -42,7 +42,6 @@ class Recovering(AbstractCapability[Any]):
     async def wrap_tool_execute(
         self, ctx: RunContext[Any], *, call: sent.ToolCallPart, args: Any, handler: Any, **_: Any
     ) -> Any:
-        """Make a call through btm."""
         asked = self._calls.tool_call(call.tool_name, args, _conversation(ctx), call.tool_call_id)
 
         async def invoke(name: str, arguments: Mapping[str, Any]) -> Any:

@@ -213,7 +213,7 @@ def evaluate(
             return
         if picture is not None:
             raise EvaluationError("--picture draws a grid: it goes with --grid")
-        request = request_of(**options)
+        request = request_of(options)
         pieces = workers > 1 or resume is not None
         with progress("evaluating", "pieces of work" if pieces else "episodes") as tell:
             evaluation = evaluate_over(request, workers, tell, resume)
@@ -270,9 +270,8 @@ def _grid(options: dict[str, Any], picture: str | None, outputs: Outputs, as_jso
             "--csv, --junit and --fail-under are about episodes: they do not go with --grid"
         )
     contrast, allowance, passes = options["contrast"], options["allowance"], read_passes(options["passes"])
-    request = request_of(
-        **{**options, "contrast": None, "allowance": None, "passes": "1", "profile": "heterogeneous"}
-    )
+    one_cell = {"contrast": None, "allowance": None, "passes": "1", "profile": "heterogeneous"}
+    request = request_of({**options, **one_cell})
     show_grid(
         request,
         read_contrasts(contrast) if contrast is not None else CONTRASTS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -36,33 +36,8 @@ def _only(option: str, values: Sequence[T]) -> T:
     return values[0]
 
 
-def request_of(
-    *,
-    domain: str,
-    fallback_map: str | None,
-    agent: str | None,
-    show: str | None,
-    scenarios: tuple[str, ...],
-    arms: str,
-    seeds: str,
-    unseen: bool,
-    noise: str | None,
-    noise_growth: str | None,
-    preset: str | None,
-    rate: float,
-    fault_kinds: str | None,
-    max_consecutive: int,
-    budget: int | None,
-    tasks: str | None,
-    profile: str,
-    worlds: int,
-    passes: str,
-    contrast: str | None,
-    allowance: str | None,
-    best_fixed: bool,
-    database: str | None,
-) -> Request:
-    """Read the options; raises EvaluationError with the nearest right name."""
+def request_of(options: Mapping[str, Any]) -> Request:
+    """Read the options of ``btm eval``; raises EvaluationError with the nearest right name."""
     from btm.cli.grid import read_allowances, read_contrasts, read_passes  # noqa: PLC0415
     from btm.lab.faults import FAULT_KINDS, FaultSettings  # noqa: PLC0415
     from btm.lab.faults import fault_kinds as kinds_in  # noqa: PLC0415
@@ -71,38 +46,30 @@ def request_of(
     from btm.lab.request import Request, default_scenarios  # noqa: PLC0415
     from btm.lab.world import ALLOWANCE  # noqa: PLC0415
 
-    numbers = read_seeds(seeds)
-    if show and not is_model(agent):
+    seeds, show, asked_kinds = read_seeds(options["seeds"]), options["show"], options["fault_kinds"]
+    if show and not is_model(options["agent"]):
         raise EvaluationError("--show shows tasks to a chat model: it goes with --base-url and --model")
-    around = read_noise(noise, noise_growth)
-    kinds = kinds_in(fault_kinds) if fault_kinds is not None else (around and around.kinds) or FAULT_KINDS
-    faults = FaultSettings(
-        seed=numbers[0],
-        unseen=unseen,
-        rate=rate,
-        weights={kind: 1.0 for kind in FAULT_KINDS if kind in kinds},
-        max_consecutive=max_consecutive,
-        budget=budget,
-    )
+    around = read_noise(options["noise"], options["noise_growth"])
+    kinds = kinds_in(asked_kinds) if asked_kinds is not None else (around and around.kinds) or FAULT_KINDS
+    contrast, allowance = options["contrast"], options["allowance"]
+    as_they_are = ("domain", "fallback_map", "agent", "profile", "worlds", "best_fixed", "database")
     return Request(
-        domain=domain,
-        fallback_map=fallback_map,
-        agent=agent,
+        **{name: options[name] for name in as_they_are},
         noise=around,
-        preset=preset or "",
+        preset=options["preset"] or "",
         shown=comma_separated(show or ""),
-        seeds=numbers if len(numbers) > 1 else (),
-        scenarios=read_scenarios(scenarios) or default_scenarios(profile),
-        arms=comma_separated(arms),
-        faults=faults,
-        profile=profile,
-        worlds=worlds,
-        passes=_only("--passes", read_passes(passes)),
+        seeds=seeds if len(seeds) > 1 else (),
+        scenarios=read_scenarios(options["scenarios"]) or default_scenarios(options["profile"]),
+        arms=comma_separated(options["arms"]),
+        faults=FaultSettings(
+            seed=seeds[0],
+            weights={kind: 1.0 for kind in FAULT_KINDS if kind in kinds},
+            **{name: options[name] for name in ("unseen", "rate", "max_consecutive", "budget")},
+        ),
+        passes=_only("--passes", read_passes(options["passes"])),
         contrast=_only("--contrast", read_contrasts(contrast)) if contrast is not None else 1.0,
         allowance=_only("--allowance", read_allowances(allowance)) if allowance is not None else ALLOWANCE,
-        best_fixed=best_fixed,
-        tasks=read_tasks(tasks),
-        database=database,
+        tasks=read_tasks(options["tasks"]),
     )
 
 

@@ -12,8 +12,7 @@ from btm.lab.agent import ToolResponse
 from btm.lab.environment import Environment, Session
 from btm.lab.faults.clock import VirtualClock
 from btm.lab.faults.injector import Injector
-from btm.lab.faults.shape import Shapes
-from btm.lab.scenarios import Setup
+from btm.lab.scenarios import Scenario, Setup, Stage
 from btm.lab.world import World
 from btm.support.untrusted import text_of
 
@@ -49,41 +48,27 @@ class Desk:
     injected_chars: int = 0
 
     @classmethod
-    def lay(
-        cls,
-        setup: Setup,
-        environment: Environment,
-        fallback_map: FallbackMap,
-        shapes: Shapes,
-        *,
-        clock: VirtualClock,
-        name: str = "",
-        world: World | None = None,
-        faults: int | None = None,
-        clean: float = math.inf,
-        rate: float = 0.0,
-    ) -> Desk:
+    def lay(cls, setup: Setup, stage: Stage, clock: VirtualClock, clean: float = math.inf) -> Desk:
         """Open a fresh session for an episode.
 
-        ``name`` tells the conversation apart from others about the task; ``faults`` bounds how many are injected (None:
-        no bound); ``clean`` is what the task costs this arm when nothing fails (infinite: nothing bounds the episode);
-        ``rate`` is the chance that a call on the script is a failing one.
+        ``clean`` is what the task costs this arm when nothing fails (infinite: nothing bounds the episode).
         """
-        session = environment.open(setup.task, clock.time)
-        injector = Injector(
-            session.call, setup.plan, shapes=setup.shapes or shapes, clock=clock, budget=faults, tell=False
-        )
-        conversation = "/".join(filter(None, (environment.domain, name, setup.scenario, setup.task.task_id)))
+        environment, task = stage.environment, setup.task
+        session = environment.open(task, clock.time)
+        budget = stage.settings.budget if setup.drawn is Scenario.RETRY_WORKS else None
+        shapes = setup.shapes or stage.shapes
+        injector = Injector(session.call, setup.plan, shapes=shapes, clock=clock, budget=budget, tell=False)
+        names = (environment.domain, stage.name, setup.scenario, task.task_id)
         return cls(
             setup,
-            conversation,
+            "/".join(filter(None, names)),
             environment,
-            fallback_map,
+            stage.fallback_map,
             clock,
             session,
             injector,
-            world,
-            fails_at_first=rate,
+            stage.world,
+            fails_at_first=stage.settings.rate,
             budget=clean + setup.allowance,
         )
 

@@ -13,7 +13,7 @@ from btm.lab.desk import Desk, OutOfBudgetError, error_text
 from btm.lab.environment import double_writes, wrong_writes
 from btm.lab.faults.clock import VirtualClock
 from btm.lab.metrics import Episode
-from btm.lab.scenarios import Scenario, Setup, Stage
+from btm.lab.scenarios import Setup, Stage
 
 APART_S = 86_400.0
 """Simulated time from the start of one episode to the start of the next: a tool's bad hour is over by then."""
@@ -24,22 +24,10 @@ def run_episode(arm: Arm, setup: Setup, stage: Stage, start: float, clean: float
 
     ``clean`` is what the task costs the arm when nothing fails: with it, the setup's allowance bounds the episode.
     """
-    bounded = setup.drawn is Scenario.RETRY_WORKS
     clock, desks = VirtualClock(start), list[Desk]()
     reflections: tuple[str, ...] = ()
     while True:
-        desk = Desk.lay(
-            setup,
-            stage.environment,
-            stage.fallback_map,
-            stage.shapes,
-            clock=clock,
-            name=stage.name,
-            world=stage.world,
-            faults=stage.settings.budget if bounded else None,
-            clean=clean,
-            rate=stage.settings.rate,
-        )
+        desk = Desk.lay(setup, stage, clock, clean)
         desk.reflections = reflections
         desks.append(desk)
         run = _tried(stage, desk, arm)

@@ -72,7 +72,6 @@ class RecoveryEnvironment(Environment):
         index: int | None = None,
         **_: Any,
     ) -> BeginObservation:
-        """Begin an episode."""
         rows = self._split(split)
         row = self.get_task(split, (seed or 0) % len(rows) if index is None else index)
         self._rollout = self._stages.begin(row["task_id"], row["scenario"], row["seed"])
@@ -80,7 +79,6 @@ class RecoveryEnvironment(Environment):
         return BeginObservation(request=self._rollout.task.request, tools=self._tools())
 
     def step(self, action: Action, timeout_s: float | None = None, **_: Any) -> Observation:  # noqa: ARG002 - OpenEnv's
-        """List the tools, or call one."""
         if isinstance(action, ListToolsAction):
             return ListToolsObservation(tools=self._tools())
         if not isinstance(action, CallToolAction):
@@ -108,11 +106,9 @@ class RecoveryEnvironment(Environment):
         return list(self._rows)
 
     def num_tasks(self, split: str) -> int:
-        """Return how many episodes a split has."""
         return len(self._split(split))
 
     def list_tasks(self, split: str) -> list[dict[str, Any]]:
-        """Return the episodes of a split."""
         return self.get_task_range(split)
 
     def get_task(self, split: str, index: int) -> dict[str, Any]:
@@ -122,7 +118,6 @@ class RecoveryEnvironment(Environment):
     def get_task_range(
         self, split: str, start: int | None = None, stop: int | None = None
     ) -> list[dict[str, Any]]:
-        """Return the episodes from ``start`` to before ``stop``."""
         return [dict(row) for row in self._split(split)[start:stop]]
 
     def _split(self, name: str) -> Sequence[Mapping[str, Any]]:

@@ -36,7 +36,6 @@ class CollapseGuard(TrainerCallback):
         self.share = 0.0
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> Any:  # noqa: ARG002 - the callback's form
-        """Look at the latest rollouts."""
         rollouts = list(self._recent)
         self.share = repeated_share(rollouts)
         if sum(map(len, rollouts)) >= _FEWEST_CALLS and self.share > self._most:

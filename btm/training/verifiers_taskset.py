@@ -59,7 +59,6 @@ class RecoveryTools(vf.Toolset[vf.ToolsetConfig, RecoveryState]):
     TOOL_PREFIX = None
 
     async def setup_task(self, task: RecoveryData) -> None:
-        """Begin the episode."""
         stages = Stages(task.domain)
         self._specs = stages.environment.tools
         self._rollout: Rollout = stages.begin(task.task_id, task.scenario, task.seed)
@@ -70,7 +69,6 @@ class RecoveryTools(vf.Toolset[vf.ToolsetConfig, RecoveryState]):
         mcp.call_tool = self._with_state(self.call_tool)
 
     async def list_tools(self) -> list[Tool]:
-        """Return the tools."""
         return [
             Tool(name=spec.name, description=spec.description, input_schema=dict(spec.parameters))
             for spec in self._specs.values()
@@ -92,22 +90,18 @@ class RecoveryTask(vf.Task[RecoveryData, RecoveryState, RecoveryTaskConfig]):
 
     @classmethod
     def toolsets(cls, config: RecoveryTaskConfig) -> list[Any]:
-        """Return the tool server of a rollout."""
         return [RecoveryTools(config.tools)]
 
     @vf.reward(weight=1.0)
     async def recovered(self, trace: Any) -> float:
-        """Return R(tau)."""
         return float(trace.state.reward)
 
     @vf.metric
     async def completed(self, trace: Any) -> float:
-        """Return whether the task's end was reached."""
         return float(trace.state.completed)
 
     @vf.metric
     async def calls(self, trace: Any) -> float:
-        """Return how many calls were made."""
         return float(trace.state.calls)
 
 
@@ -125,7 +119,6 @@ class RecoveryTaskset(vf.Taskset[RecoveryTask, RecoveryConfig]):
     """The episodes of a domain."""
 
     def load(self) -> Iterator[RecoveryTask]:
-        """Yield the rows of the phase as tasks."""
         config = self.config
         for row in Curriculum.five_phases(config.domain, config.seed).rows(config.phase, config.split):
             yield RecoveryTask(

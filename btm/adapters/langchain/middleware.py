@@ -98,12 +98,10 @@ class BTMMiddleware(AgentMiddleware[Any, Any, Any]):
     # -- tools --------------------------------------------------------------------------------------------------------
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> Any:
-        """Make a tool call through btm."""
         step = self._step(request, handler)
         return handler(request) if step is None else step.run(handler)
 
     async def awrap_tool_call(self, request: ToolCallRequest, handler: AsyncToolHandler) -> Any:
-        """Make a tool call through btm, awaited."""
         step = self._step(request, handler)
         return await handler(request) if step is None else await step.arun(handler)
 
@@ -160,7 +158,6 @@ class BTMMiddleware(AgentMiddleware[Any, Any, Any]):
                 return turn.whole(response)
 
     async def awrap_model_call(self, request: ModelRequest[Any], handler: AsyncModelHandler) -> Any:
-        """Call the model, awaited, with what btm has to say, and again if none of its tool calls could be read."""
         if not is_active():
             return await handler(request)
         turn = ModelTurn(self, request)

@@ -64,7 +64,6 @@ class ToolStep(KitCall):
         )
 
     def run(self, handler: Callable[[ToolCallRequest], Any]) -> Any:
-        """Make the call."""
         over = safely(self._over_budget)
         if over is not None:
             return over
@@ -83,7 +82,6 @@ class ToolStep(KitCall):
         return self.make(invoke, self.tools)
 
     async def arun(self, handler: Callable[[ToolCallRequest], Awaitable[Any]]) -> Any:
-        """Make the call, awaited."""
         over = safely(self._over_budget)
         if over is not None:
             return over

@@ -24,13 +24,13 @@ class Kit(Protocol):
     """What the calls of one agent share. ``raises``: a failing tool raises instead of answering."""
 
     @property
-    def memory(self) -> ToolMemory: ...  # noqa: D102
+    def memory(self) -> ToolMemory: ...
     @property
-    def timeouts(self) -> Timeouts: ...  # noqa: D102
+    def timeouts(self) -> Timeouts: ...
     @property
-    def notes(self) -> Notes: ...  # noqa: D102
+    def notes(self) -> Notes: ...
     @property
-    def raises(self) -> bool: ...  # noqa: D102
+    def raises(self) -> bool: ...
 
     def effect(self, tool: str) -> Effect:
         """Return a tool's effect."""

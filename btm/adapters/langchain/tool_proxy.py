@@ -24,7 +24,7 @@ from btm.memory import ToolMemory
 from btm.model import Effect
 from btm.runtime.drivers import Reply
 from btm.runtime.timeouts import Timeouts
-from btm.support.failsafe import is_active
+from btm.support.failsafe import is_active, safely
 
 # Exceptions that a tool raised and its own handle_tool_error is about to turn into an ordinary result.
 _noted: ContextVar[list[Exception] | None] = ContextVar("btm_noted", default=None)
@@ -93,7 +93,6 @@ class WrappedTool(BaseTool):
         _btm_schema: Any
 
     def run(self, tool_input: Any, *args: Any, **kwargs: Any) -> Any:
-        """Run the tool through btm."""
         visit = self._btm_visit(tool_input, args, kwargs)
         if visit is None:
             return super().run(tool_input, *args, **kwargs)
@@ -101,7 +100,6 @@ class WrappedTool(BaseTool):
         return visit.run(WrappedTool._btm_invoke)
 
     async def arun(self, tool_input: Any, *args: Any, **kwargs: Any) -> Any:
-        """Run the tool through btm, awaited."""
         visit = self._btm_visit(tool_input, args, kwargs)
         if visit is None:
             return await super().arun(tool_input, *args, **kwargs)
@@ -110,7 +108,7 @@ class WrappedTool(BaseTool):
     def _btm_visit(self, tool_input: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
         if not is_active():
             return None
-        return Visit.begin(self, self._btm_binding, self._btm_injected, tool_input, args, kwargs)
+        return safely(Visit.begin, self, self._btm_binding, self._btm_injected, tool_input, args, kwargs)
 
     def _btm_invoke(self, given: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Reply:
         if not (self.handle_tool_error or self.handle_validation_error):

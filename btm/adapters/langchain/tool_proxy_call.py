@@ -49,25 +49,11 @@ class Visit(KitCall):
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Visit | None:
-        """Return the visit, or None when an outer tool or the middleware handles this call, or btm itself fails."""
+        """Return the visit, or None when an outer tool or the middleware handles this call."""
         call_id = kwargs.get("tool_call_id")
         task = safely(task_of, kwargs.get("config")) or ""
         if call_id is not None and handled_already(binding.memory, call_id, task):
             return None
-        return safely(cls._made, tool, binding, injected, given, args, kwargs, task)
-
-    @classmethod
-    def _made(
-        cls,
-        tool: BaseTool,
-        binding: Binding,
-        injected: frozenset[str],
-        given: Any,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        task: str,
-    ) -> Visit:
-        call_id = kwargs.get("tool_call_id")
         handed: Mapping[str, Any] = {}
         arguments = given
         if not isinstance(given, dict):
@@ -92,8 +78,6 @@ class Visit(KitCall):
         )
 
     def run(self, runner: Runner) -> Any:
-        """Make the call."""
-
         def invoke(name: str, arguments: Mapping[str, Any]) -> Any:
             tool, given, kwargs = self._attempt(name, arguments)
             reply = runner(tool, given, self.args, kwargs)
@@ -102,8 +86,6 @@ class Visit(KitCall):
         return self.make(invoke, self.binding.available(self.injected))
 
     async def arun(self, runner: AsyncRunner) -> Any:
-        """Make the call, awaited."""
-
         async def invoke(name: str, arguments: Mapping[str, Any]) -> Any:
             tool, given, kwargs = self._attempt(name, arguments)
             reply = await runner(tool, given, self.args, kwargs)

@@ -38,7 +38,6 @@ class Interposer(Middleware):
         context: MiddlewareContext[mcp_types.CallToolRequestParams],
         call_next: CallNext[mcp_types.CallToolRequestParams, ToolResult],
     ) -> ToolResult:
-        """Make a call through the function."""
         loop = asyncio.get_running_loop()
         message = context.message
         given: list[ToolResult] = []

@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any
 
 import mcp_types
@@ -70,7 +71,6 @@ class RecoveryMiddleware(Middleware):
     async def on_call_tool(
         self, context: _CallContext, call_next: CallNext[_Params, ToolResult]
     ) -> ToolResult:
-        """Make a call through btm."""
         server = context.fastmcp_context
         if server is None or not is_active():
             return await call_next(context)
@@ -118,7 +118,6 @@ class RecoveryMiddleware(Middleware):
         context: MiddlewareContext[mcp_types.DiscoverRequest],
         call_next: CallNext[mcp_types.DiscoverRequest, mcp_types.DiscoverResult | dict[str, Any]],
     ) -> mcp_types.DiscoverResult | dict[str, Any]:
-        """Add the standing rules to the server's instructions."""
         result = await call_next(context)
         return self._instructed(result) if isinstance(result, mcp_types.DiscoverResult) else result
 
@@ -160,32 +159,28 @@ class RecoveryMiddleware(Middleware):
         return self.memory.effect_of(name)
 
 
+@dataclass
 class _Attempts:
-    """The tool calls that are made for one call of the client."""
+    """The tool calls that are made for one call of the client.
 
-    def __init__(
-        self,
-        middleware: RecoveryMiddleware,
-        context: _CallContext,
-        call_next: CallNext[_Params, ToolResult],
-        arguments: Mapping[str, Any],
-    ) -> None:
-        self.sightings = Sightings()
-        self._middleware = middleware
-        self._context = context
-        self._call_next = call_next
-        self._arguments = arguments
-        self._waits = 0
-        self.logged = ""
-        """What the server wrote to stderr about the latest run, where its own text says nothing."""
+    ``logged`` is what the server wrote to stderr about the latest run, where its own text says nothing.
+    """
+
+    middleware: RecoveryMiddleware
+    context: _CallContext
+    call_next: CallNext[_Params, ToolResult]
+    arguments: Mapping[str, Any]
+    sightings: Sightings = field(default_factory=Sightings)
+    waits: int = 0
+    logged: str = ""
 
     async def invoke(self, name: str, arguments: Mapping[str, Any]) -> Any:
         """Run a tool of the server; return what the core is to see of its answer."""
-        context = self._context
-        if name != context.message.name or arguments is not self._arguments:
+        context = self.context
+        if name != context.message.name or arguments is not self.arguments:
             message = context.message.model_copy(update={"name": name, "arguments": dict(arguments)})
             context = context.copy(message=message)
-        tail = self._middleware.stderr(name)
+        tail = self.middleware.stderr(name)
         if tail is None:
             return await self._run(context, None)
         with tail.watch() as watch:
@@ -193,7 +188,7 @@ class _Attempts:
 
     async def _run(self, context: _CallContext, watch: StderrWatch | None) -> Any:
         try:
-            raw = await self._call_next(context)
+            raw = await self.call_next(context)
         except MCPError as error:
             if error.error.code in _REQUESTS:
                 raise _Untouched(error=error) from None
@@ -219,12 +214,12 @@ class _Attempts:
 
     async def sleep(self, seconds: float) -> None:
         """Wait before another try, and say so: clients take progress as a sign of life."""
-        self._waits += 1
-        server = self._context.fastmcp_context
+        self.waits += 1
+        server = self.context.fastmcp_context
         if server is not None:
             with suppress(Exception):  # a client that is gone needs no progress, and its call ends by itself
                 await server.report_progress(
-                    self._waits, message=f"btm: waits {seconds:.1f} s, then tries again"
+                    self.waits, message=f"btm: waits {seconds:.1f} s, then tries again"
                 )
         await asyncio.sleep(seconds)
 

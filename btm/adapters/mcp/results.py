@@ -53,11 +53,7 @@ def with_texts(result: ToolResult, texts: Iterable[str]) -> ToolResult:
     said = [text_block(text) for text in texts if text]
     if not said:
         return result
-    own = [
-        block.model_copy(update={"text": disarmed(block.text)}) if isinstance(block, TextContent) else block
-        for block in result.content
-    ]
-    return result.model_copy(update={"content": [*own, *said]})
+    return result.model_copy(update={"content": [*_harmless(result.content), *said]})
 
 
 def failed(texts: Iterable[str]) -> ToolResult:

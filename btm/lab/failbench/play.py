@@ -158,7 +158,7 @@ def _judged(dimension: Dimension, episode: Episode) -> tuple[bool, str]:
 
 def _recognised(name: str, arm: Arm, case: FailureCase, here: Stage) -> CaseScore:
     setup = set_up(case)
-    desk = Desk.lay(setup, here.environment, here.fallback_map, here.shapes, clock=VirtualClock(START))
+    desk = Desk.lay(setup, here, VirtualClock(START))
     step = next(s for s in setup.task.steps if s.tool == case.tool)
     if not hasattr(arm, "stories") or here.agent is not None:
         return CaseScore(case.id, case.dimension, name, None, "names no failure", ())
