@@ -114,20 +114,3 @@ def _put(made: str, output: str) -> None:
         raise
     except OSError:  # a file system without links
         os.rename(made, output)
-
-
-def merge_into(target: SqlStore, sources: Sequence[SqlStore], now: float | None = None) -> int:
-    """Add what ``sources`` know to ``target`` in one transaction; return how many keys it then has.
-
-    Raises StoreError as :func:`merged` does, of the target too, and then adds nothing.
-    """
-    whole = merged([target, *sources], now)
-    added = merged(sources, now)
-    factor = target.decay.weight(added.decay.landmark)
-    target.add_learned(
-        [(key, worked * factor, failed * factor) for key, worked, failed in added.evidence],
-        shapes=added.shapes,
-        fitted=added.fitted,
-        priors=whole.priors,
-    )
-    return len(whole.evidence)

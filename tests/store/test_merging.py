@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 
 import pytest
@@ -15,7 +16,7 @@ from btm.model import Action, ErrorKind, EvidenceKey, Mode, ToolCall
 from btm.planning.policy import Policies
 from btm.runtime.options import MemoryOptions
 from btm.store import FittedConversation
-from btm.store.merging import Merged, merge_into, merged
+from btm.store.merging import Merged, merged
 from btm.store.sql import SqlStore
 
 HALF_LIFE = 100.0
@@ -49,13 +50,14 @@ def means(found: Merged) -> dict[EvidenceKey, float]:
     return {key: pooled(evidence, key, Priors(), scale).mean for key, _, _ in found.evidence}
 
 
-@given(EVENTS, EVENTS, EVENTS, st.permutations([0.0, 250.0, 800.0]))
+@given(EVENTS, EVENTS, EVENTS, st.permutations([0.0, 250.0, 800.0]), st.sampled_from((HALF_LIFE, math.inf)))
 @settings(max_examples=40)
 def test_merging_in_any_order_equals_having_learned_in_one_place(
-    one: Events, two: Events, three: Events, landmarks: list[float]
+    one: Events, two: Events, three: Events, landmarks: list[float], half_life: float
 ) -> None:
-    parts = [learned(events, landmark) for events, landmark in zip((one, two, three), landmarks, strict=True)]
-    together = means(merged([learned([*one, *two, *three], 500.0)]))
+    dated = zip((one, two, three), landmarks, strict=True)
+    parts = [learned(events, landmark, half_life) for events, landmark in dated]
+    together = means(merged([learned([*one, *two, *three], 500.0, half_life)]))
     for order in itertools.permutations(parts):
         assert means(merged(order)) == pytest.approx(together)
 
@@ -86,24 +88,13 @@ def test_priors_are_fitted_anew_to_what_was_merged_if_any_database_had_fitted_on
     assert priors.top_mean(other) < Priors().top_mean(other)
 
 
-def test_merging_into_a_database_keeps_what_it_knew_and_its_landmark() -> None:
-    key = EvidenceKey("a", ErrorKind.TIMEOUT, Action.RETRY, "", 1)
-    target, source = learned([(key, True, 500.0)], 500.0), learned([(key, False, 600.0)], 600.0)
-    assert merge_into(target, [source]) == 1
-    assert target.decay.landmark == 500.0
-    ((_, worked, failed),) = target.evidence()
-    assert worked == pytest.approx(1.0)
-    assert failed == pytest.approx(2.0), "one half-life later weighs double"
-
-
-def test_a_conversation_learned_twice_is_named_and_nothing_is_added() -> None:
+def test_a_conversation_learned_twice_is_named() -> None:
     key = EvidenceKey("a", ErrorKind.TIMEOUT, Action.RETRY, "", 1)
     a, b = learned([(key, True, 0.0)], 0.0), learned([(key, True, 0.0)], 0.0)
     for store in (a, b):
         store.add_learned((), fitted=[FittedConversation("d" * 32, "monday.jsonl:7", 3)])
     with pytest.raises(StoreError, match=r"monday\.jsonl:7"):
-        merge_into(a, [b])
-    assert list(a.evidence()) == [(key, 1.0, 0.0)]
+        merged([a, b])
 
 
 def test_halves_of_a_keys_attempts_are_by_time() -> None:

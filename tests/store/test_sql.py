@@ -22,8 +22,6 @@ from typing import Any
 
 import pytest
 from core_kit import Clock, call, key, known, memory_of, recounted, stored
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from sqlalchemy.event import listens_for
 
 from btm import ToolMemory
@@ -42,7 +40,7 @@ from btm.model import (
     ToolCall,
 )
 from btm.store import CallEvent, IncidentEvent, additions, meta, troubles
-from btm.store.merging import merge_into
+from btm.store.merging import merged
 from btm.store.meta import DEFAULT_HALF_LIFE_S
 from btm.store.rows import name
 from btm.store.sql import SqlStore
@@ -824,51 +822,12 @@ def test_a_memory_goes_on_in_forked_children(tmp_path: Path) -> None:
 
 # -- merging -------------------------------------------------------------------------------------------------------
 
-EVENTS = st.lists(st.tuples(st.booleans(), st.integers(0, 500_000), st.sampled_from(("a", "b"))), max_size=10)
-
-
-def _learned(seen: list[tuple[bool, int, str]], half_life: float, landmark: float, start: int) -> SqlStore:
-    store = SqlStore(None, half_life_s=half_life, now=NOW + landmark)
-    store.write([event(start + n, ok=ok, at=NOW + at, tool=tool) for n, (ok, at, tool) in enumerate(seen)])
-    return store
-
-
-def _counts(store: SqlStore) -> dict[EvidenceKey, Any]:
-    scale = store.decay.scale(NOW + 500_000)
-    return {k: pytest.approx((s * scale, f * scale), abs=1e-9) for k, (s, f) in stored(store).items()}
-
-
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
-@given(EVENTS, EVENTS, EVENTS, st.sampled_from((math.inf, 86_400.0)), st.integers(0, 300_000))
-def test_merging_equals_having_learned_in_one_place(
-    one: list[tuple[bool, int, str]],
-    two: list[tuple[bool, int, str]],
-    three: list[tuple[bool, int, str]],
-    half_life: float,
-    landmark: int,
-) -> None:
-    def stores() -> tuple[SqlStore, SqlStore, SqlStore]:
-        return (
-            _learned(one, half_life, 0, 0),
-            _learned(two, half_life, landmark, 100),
-            _learned(three, half_life, landmark / 2, 200),
-        )
-
-    together = _counts(_learned([*one, *two, *three], half_life, 0, 0))
-    a, b, c = stores()
-    merge_into(a, [b, c])
-    assert {k: v.expected for k, v in _counts(a).items()} == together
-    a, b, c = stores()
-    merge_into(b, [c])
-    merge_into(b, [a])
-    assert {k: v.expected for k, v in _counts(b).items()} == together, "the order of merging does not matter"
-
 
 def test_databases_that_forget_at_another_pace_are_not_merged() -> None:
     with pytest.raises(
         StoreError, match=r"forgets half in 14 days and .* never forgets; only like databases"
     ):
-        merge_into(SqlStore(None, half_life_s=math.inf), [SqlStore(None, half_life_s=14 * 86_400.0)])
+        merged([SqlStore(None, half_life_s=math.inf), SqlStore(None, half_life_s=14 * 86_400.0)])
 
 
 def test_an_incident_names_the_call_that_opened_it_also_when_a_later_one_failed_too(store: SqlStore) -> None:
