@@ -15,7 +15,7 @@ def comma_separated(text: str) -> tuple[str, ...]:
 def no_such(what: str, name: str, known: Collection[str]) -> EvaluationError:
     """Return the error for a name that is not known, with the nearest one that is."""
     return EvaluationError(
-        f"there is no {what} {name!r}: expected some of {', '.join(known)}{did_you_mean(name, known)}"
+        f"there is no {what} {name!r}: expected one of {', '.join(known)}{did_you_mean(name, known)}"
     )
 
 
