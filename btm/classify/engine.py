@@ -23,6 +23,7 @@ from btm.classify import (
     opinion,
     plain,
     silent,
+    walls,
     xml_fields,
 )
 from btm.classify.ambiguity import is_ambiguous
@@ -111,7 +112,7 @@ def _classify(
         return _outcome(_with_history(exceptions.of_exception(error, call, moment), history), call)
     plain_success = expectations is None and shape is None
     if type(value) is str:
-        if plain_success and _is_plainly_fine(value):
+        if plain_success and _is_plainly_fine(value, call):
             found = silent.computed(value, call) if call.arguments else None
             return FINE if found is None else _outcome(found, call, value)
     elif type(value) not in _BARE and not (type(value) is dict and frameworks.is_bare(value)):
@@ -159,9 +160,11 @@ def _doubtful(failure: Finding) -> Outcome:
     )
 
 
-def _is_plainly_fine(text: str) -> bool:
-    """Whether a text holds no word of failure, and is neither blank nor JSON or markup."""
-    return text[:1] not in _OPENERS and not hints.any_in(text)
+def _is_plainly_fine(text: str, call: ToolCall) -> bool:
+    """Whether a text holds no word of failure, and is neither blank nor JSON or markup, nor short and from a page."""
+    if text[:1] in _OPENERS or hints.any_in(text):
+        return False
+    return walls.of_answer(text, call.tool) is None
 
 
 def _explicit(value: Any, call: ToolCall, now: float | None) -> tuple[Any, Finding | None]:
@@ -226,13 +229,15 @@ def _explicit_text(text: str, call: ToolCall, now: float | None) -> tuple[Any, F
         answer = xml_fields.fields_of_answer(text)
         if answer is not None:
             return answer, bodies.of_envelope(answer, call, now)
-        return text, login_pages.of_page(text, call) or markup.of_markup(text, call.tool)
+        return text, login_pages.of_page(text, call) or walls.of_page(text) or markup.of_markup(
+            text, call.tool
+        )
     if first == "m" and text.startswith("meta=") and "content=[" in text[:60]:
         return text, _explicit_repr(text, call, now)
     if "=" in text[:60] and (lines := xml_fields.fields_of_lines(text)) is not None:
         return text, bodies.of_envelope(lines, call, now)
     text = without_echoes(text, call)
-    noise = markup.of_noise(text, call.tool)
+    noise = markup.of_noise(text, call.tool) or walls.of_answer(text, call.tool)
     if noise is not None:
         return text, noise
     if _are_printed_rows(text) or not hints.any_in(text):

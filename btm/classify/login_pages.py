@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from btm.classify import markup
+from btm.classify import markup, walls
 from btm.classify.finding import CODE, DEFAULT, Finding
 from btm.classify.keys import snake
 from btm.classify.rules import form
@@ -44,8 +44,10 @@ def of_mapping(value: Mapping[str, Any], call: ToolCall) -> Finding | None:
     for name in _BODIES:
         inner = value.get(name)
         if isinstance(inner, str) and inner[:200].lstrip()[:1] == "<" and "<html" in inner[:600].lower():
-            found = of_page(inner, call) or markup.of_markup(inner, call.tool)
+            found = of_page(inner, call) or walls.of_page(inner) or markup.of_markup(inner, call.tool)
             return None if found is not None and found.rule == markup.PAGE else found
+        if isinstance(inner, str) and (wall := walls.of_answer(inner, call.tool)) is not None:
+            return wall
     status = next((value[n] for n in ("status", "status_code", "statusCode") if type(value.get(n)) is int), 0)
     if status not in _MOVED:
         return None

@@ -29,7 +29,7 @@ FAILED, SUSPECTED = 0.6, 0.35
 _LEAVES, _DEEPEST, _WIDEST, _ITEMS = 40, 6, 40, 3
 _SHOWN, _WORDS, _FEWEST, _LONG_WORD, _STEM = 260, 32, 3, 6, 5
 _FEW, _SENTENCE, _LONG, _PROSE = 8, 200, 40, 400
-_SURE, _LIKELY, _MORE = 0.9, 0.75, 0.4
+_SURE, _LIKELY, _MORE = 0.9, 0.75, 0.2
 
 _WORD = re.compile(r"[^\W\d_]+(?:n't|'s)?|[_0:!?]")
 _CAPITALS = re.compile(r"(?<=[a-z])(?=[A-Z])")
