@@ -1,30 +1,39 @@
-"""Which tools a task hangs on, found by trying: each is blocked in turn, and the bare agent is run."""
+"""What becomes of the agent alone, found by trying: which tools a task hangs on, and what a fault does to it."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from btm.lab.agent import AgentRun, AgentSettings, ToolResponse, run_agent, solved
 from btm.lab.environment import Environment, Session, Task, Write
-
-_BARE = AgentSettings(follows=False)
+from btm.lab.faults.injector import Injector, Invoke
+from btm.lab.faults.plan import FaultPlan, Site
+from btm.lab.faults.shape import Shapes
 
 
 def dry_run(environment: Environment, task: Task, blocked: Collection[str] = ()) -> tuple[AgentRun, Session]:
     """Run the bare agent on a task while the blocked tools fail every time; returns the run and its session."""
     session = environment.open(task)
 
-    def call(tool: str, arguments: Mapping[str, Any]) -> ToolResponse:
+    def invoke(tool: str, arguments: Mapping[str, Any]) -> Any:
         if tool in blocked:
-            return ToolResponse(f"{tool} is not available", is_error=True)
+            raise RuntimeError(f"{tool} is not available")
+        return session.call(tool, arguments)
+
+    return _run_alone(environment, task, invoke), session
+
+
+def _run_alone(environment: Environment, task: Task, invoke: Invoke) -> AgentRun:
+    def call(tool: str, arguments: Mapping[str, Any]) -> ToolResponse:
         try:
-            return ToolResponse(session.call(tool, arguments))
-        except Exception as error:  # noqa: BLE001 - a domain's tools raise what they like
+            return ToolResponse(invoke(tool, arguments))
+        except Exception as error:  # noqa: BLE001 - a domain's tools raise what they like, and faults are injected
             return ToolResponse(str(error), is_error=True)
 
-    return run_agent(task, call, tools=environment.tools, settings=_BARE), session
+    return run_agent(task, call, tools=environment.tools, settings=AgentSettings(follows=False))
 
 
 def done(task: Task, writes: Sequence[Write], run: AgentRun) -> bool:
@@ -51,3 +60,28 @@ def _same_end(task: Task, session: Session, run: AgentRun) -> bool:
     """
     left_out = Counter(task.changes) - Counter(w.change for w in session.writes)
     return left_out.total() > 1 and solved(task, task.goal, run) and session.digest() == task.goal
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """How the agent alone fared under a fault.
+
+    ``unharmed``: it did the task all the same, since what was wrong was not used. ``acted``: it made a call that is
+    not on its script, so it carried a wrong value into one.
+    """
+
+    unharmed: bool
+    acted: bool
+
+
+def try_alone(environment: Environment, shapes: Shapes, task: Task, plan: FaultPlan) -> Trial:
+    """Run the agent alone on a task under a fault plan."""
+    session = environment.open(task)
+    injector = Injector(session.call, plan, shapes=shapes)
+
+    run = _run_alone(environment, task, injector)
+    script = {Site.of(step.tool, step.arguments) for step in task.steps}
+    return Trial(
+        unharmed=done(task, session.writes, run),
+        acted=any(Site.of(made.site.tool, made.arguments) not in script for made in injector.calls),
+    )

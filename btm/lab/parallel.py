@@ -1,7 +1,7 @@
 """One evaluation over several processes: the same episodes, in the same order, whatever their number.
 
 A memory learns from one episode to the next, so an arm's episodes stay together, in one process; arms do not know of each
-other, and neither do seeds. So the work is cut by seeds, then by arms.
+other, and neither do seeds. So the work is cut by seeds, then by arms, and what is finished of it can be kept in a file.
 """
 
 from __future__ import annotations
@@ -9,13 +9,20 @@ from __future__ import annotations
 import multiprocessing
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import replace
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
 
+import btm
 from btm.errors import EvaluationError
 from btm.lab.arms import BTM_ARMS, ORDERS, check_arms
+from btm.lab.metrics import Episode
+from btm.lab.report import command_line
 from btm.lab.request import HETEROGENEOUS, Evaluation, Progress, Request
-from btm.lab.resume import FinishedPieces
+from btm.lab.run_log import RunLog
 from btm.lab.runner import evaluate, join_seeds
+from btm.lab.scenarios import Scenario
+from btm.model import ErrorKind
 
 
 def evaluate_over(
@@ -23,7 +30,7 @@ def evaluate_over(
 ) -> Evaluation:
     """Run an evaluation in so many processes; see :func:`btm.lab.runner.evaluate`. ``progress`` counts pieces of work.
 
-    ``resume`` names a file that keeps what is finished (:mod:`btm.lab.resume`): each arm under each seed is a piece then.
+    ``resume`` names a file that keeps what is finished (:class:`FinishedPieces`): each arm under each seed is a piece then.
     Raises EvaluationError for no worker, and what ``evaluate`` raises.
     """
     if workers < 1:
@@ -104,3 +111,42 @@ def _one_seed(request: Request, arms: tuple[str, ...], runs: list[Evaluation]) -
     replays = tuple(replay for run in runs for replay in run.replays)
     first = runs[0]
     return replace(first, request=request, episodes=tuple(episodes), learned=learned, replays=replays)
+
+
+_FORMAT = "btm-eval-2"
+
+
+class FinishedPieces:
+    """The finished pieces of a file, and a way to add to them. Raises EvaluationError as :class:`RunLog` does."""
+
+    def __init__(self, path: str | Path, request: Request) -> None:
+        head = {"format": _FORMAT, "version": btm.__version__, "command": command_line(request)}
+        self._log = RunLog(path, head, "evaluation to be resumed")
+        self._found: dict[str, Any] = dict(self._log.rows(lambda row: (str(row["piece"]), row)))
+
+    def get(self, piece: Request) -> Evaluation | None:
+        """Return what a piece of work came to, None where it is still to be done."""
+        row = self._found.get(_name(piece))
+        if row is None:
+            return None
+        episodes = tuple(
+            Episode(**{**e, "kinds": frozenset(map(ErrorKind, e["kinds"]))}) for e in row["episodes"]
+        )
+        left_out = {Scenario(name): count for name, count in row["left_out"].items()}
+        return Evaluation(piece, episodes, left_out, row["unusable"], unmade=row["unmade"])
+
+    def add(self, piece: Request, made: Evaluation) -> None:
+        """Keep what a piece of work came to; it is on the disk when this returns."""
+        self._log.add(
+            {
+                "piece": _name(piece),
+                "episodes": [{**asdict(e), "kinds": sorted(e.kinds)} for e in made.episodes],
+                "left_out": {name.value: count for name, count in made.left_out.items()},
+                "unusable": dict(made.unusable),
+                "unmade": dict(made.unmade),
+            }
+        )
+
+
+def _name(piece: Request) -> str:
+    return command_line(replace(piece, database=None))

@@ -31,7 +31,7 @@ from typing import Any
 from btm.errors import EvaluationError
 from btm.fallback import FallbackMap, Step
 from btm.fallback.checking import steps_of
-from btm.lab.decisive import decisive_tools
+from btm.lab.decisive import decisive_tools, try_alone
 from btm.lab.environment import Environment, ScriptStep, Task
 from btm.lab.faults.corrupt import harms
 from btm.lab.faults.draw import Draw
@@ -47,7 +47,6 @@ from btm.lab.own_agent import OwnAgent
 from btm.lab.plans import BlockedTools, HealingFaults, SiteName, name_of
 from btm.lab.replay import Replay, replay
 from btm.lab.shapes import shapes_of
-from btm.lab.trial import try_alone
 from btm.lab.world import World
 from btm.model import ErrorKind
 

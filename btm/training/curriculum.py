@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from btm.errors import EvaluationError
+from btm.errors import EvaluationError, MissingExtraError
 from btm.lab.faults.draw import Draw
 from btm.lab.scenarios import Scenario
 from btm.training.rollout import Stages
@@ -109,6 +109,8 @@ class Curriculum:
 
     def dataset(self, phase: int, split: Split = "train") -> Any:
         """Return the rows of a phase as a ``datasets.Dataset`` (extra ``train``)."""
-        from btm.training.datasets import dataset_of  # noqa: PLC0415 - an optional package
-
-        return dataset_of(self.rows(phase, split))
+        try:
+            from datasets import Dataset  # noqa: PLC0415 - an optional package
+        except ModuleNotFoundError as missing:
+            raise MissingExtraError("datasets", "train", "a dataset for a trainer") from missing
+        return Dataset.from_list(self.rows(phase, split))

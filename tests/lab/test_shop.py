@@ -68,7 +68,7 @@ def test_requests_say_what_the_script_takes_for_given() -> None:
 
 
 def test_two_builds_give_the_same_tasks() -> None:
-    from btm.lab.shop.tasks import build_tasks
+    from btm.lab.shop.environment import build_tasks
 
     assert build_tasks.__wrapped__() == SHOP.tasks
 
