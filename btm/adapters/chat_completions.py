@@ -32,13 +32,7 @@ from btm.adapters.budget import Budget
 from btm.adapters.notes import Notes
 from btm.adapters.outline import asked_since_request, request
 from btm.adapters.place import LoopPosition
-from btm.adapters.wording import (
-    done_text,
-    late_text,
-    note,
-    refusal_text,
-    unreadable_error,
-)
+from btm.adapters.wording import done_text, late_text, note, refusal_text, unreadable_error
 from btm.memory import ToolMemory
 from btm.model import ToolCall
 from btm.planning.context import estimate_tokens

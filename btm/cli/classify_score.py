@@ -31,11 +31,7 @@ def document(whole: Accuracy, libraries: dict[str, Accuracy]) -> dict[str, Any]:
 
 
 def _figures(score: Accuracy) -> dict[str, Any]:
-    return {
-        "rows": score.total,
-        "exact": round(score.exact_share, 4),
-        "family": round(score.family_share, 4),
-    }
+    return {"rows": score.total, "exact": round(score.exact_share, 4), "family": round(score.family_share, 4)}
 
 
 def show(whole: Accuracy, libraries: dict[str, Accuracy]) -> None:

@@ -75,12 +75,7 @@ _SCENARIOS_HELP = (
     help="Settings after a published benchmark: bench2robust, agent-reflex, agentnoise. What you give yourself stays.",
 )
 @click.option("--fault-kinds", metavar="K,...", help="Inject only these kinds of fault.  [default: all nine]")
-@click.option(
-    "--max-consecutive",
-    type=int,
-    default=2,
-    help="Faults in a row on one call that heals.",
-)
+@click.option("--max-consecutive", type=int, default=2, help="Faults in a row on one call that heals.")
 @click.option(
     "--budget", type=int, help="The most faults in one episode of retry_works.  [default: no bound]"
 )

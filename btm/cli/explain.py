@@ -39,9 +39,7 @@ def explain(tool: str, error: str, database: str, map_name: str | None, policies
     """
     fallback_map = known_tool(map_name, tool)
     with ToolMemory(
-        open_existing(database),
-        fallback_map=fallback_map,
-        policies=Policies.load(policies),
+        open_existing(database), fallback_map=fallback_map, policies=Policies.load(policies)
     ) as memory:
         call = ToolCall(tool, effect=memory.effect_of(tool), conversation="explain", call_id="1")
         plan = memory.context(tool, error, call).plan

@@ -19,12 +19,7 @@ from btm.errors import EvaluationError
 @click.option("--fault-kinds", metavar="K,...", help="Inject only these kinds of fault.  [default: all nine]")
 @click.option("--tool", "tools", multiple=True, metavar="NAME", help="Only this tool fails. Repeatable.")
 @click.option("--seed", type=int, default=0, help="The same seed, the same faults.")
-@click.option(
-    "--max-consecutive",
-    type=int,
-    default=2,
-    help="Faults in a row on one call; 0: for good.",
-)
+@click.option("--max-consecutive", type=int, default=2, help="Faults in a row on one call; 0: for good.")
 @click.option("--after-calls", type=int, default=0, help="So many calls go through before any fails.")
 @click.option(
     "--delay",

@@ -92,10 +92,7 @@ def judge_command(
 @click.command("review")
 @click.argument("verdicts", type=click.Path(exists=True, dir_okay=False), metavar="VERDICTS.jsonl")
 @click.option(
-    "--sample",
-    type=Number(0.0, 1.0),
-    default=RECHECKED,
-    help="Share of agreed verdicts to look at, too.",
+    "--sample", type=Number(0.0, 1.0), default=RECHECKED, help="Share of agreed verdicts to look at, too."
 )
 @_database
 @click.option("--who", default="person", help="Your name, for the record.")

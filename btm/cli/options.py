@@ -81,10 +81,7 @@ FORMAT = click.option(
 )
 STRICT = click.option("--strict", is_flag=True, help="Stop at the first piece of a log that cannot be read.")
 POLICIES = click.option(
-    "--policies",
-    default="default",
-    metavar="FILE",
-    help="A policy file: a path, or a shipped one's name.",
+    "--policies", default="default", metavar="FILE", help="A policy file: a path, or a shipped one's name."
 )
 
 
@@ -99,11 +96,7 @@ def map_option(what_for: str = "") -> _Decorator:
 def database_option(what: str) -> _Decorator:
     """Return the option that names a database; there is a usual one."""
     return click.option(
-        "--db",
-        "database",
-        default=DEFAULT_DATABASE,
-        metavar="FILE",
-        help=f"{what} (path or URL).",
+        "--db", "database", default=DEFAULT_DATABASE, metavar="FILE", help=f"{what} (path or URL)."
     )
 
 

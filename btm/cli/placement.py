@@ -47,10 +47,7 @@ if TYPE_CHECKING:
     help="Show the model two finished requests first; small models need them to make calls at all.",
 )
 @click.option(
-    "--temperature",
-    type=click.FloatRange(0, 2),
-    default=0.0,
-    help="Some reasoning models take only 1.",
+    "--temperature", type=click.FloatRange(0, 2), default=0.0, help="Some reasoning models take only 1."
 )
 @click.option(
     "--timeout",

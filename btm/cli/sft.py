@@ -23,12 +23,7 @@ def sft_group() -> None:
 @click.option(
     "--cards", "places", multiple=True, metavar="FOLDER", help="Cards that help.  [default: mined for this]"
 )
-@click.option(
-    "--per-task",
-    type=click.IntRange(1, 100),
-    default=3,
-    help="Episodes a task and scenario.",
-)
+@click.option("--per-task", type=click.IntRange(1, 100), default=3, help="Episodes a task and scenario.")
 @click.option("--seed", type=int, default=0)
 @click.option("--pairs", is_flag=True, help="Also write preference pairs.")
 @click.option("--parquet", is_flag=True, help="Also write Parquet (extra parquet).")

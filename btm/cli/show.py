@@ -35,12 +35,7 @@ _ONE_BY_ONE = 1_000
 @click.option(
     "--min-n", type=Number(0.0), default=0.0, help="Only keys with at least so much evidence of their own."
 )
-@click.option(
-    "--limit",
-    type=click.IntRange(1),
-    default=40,
-    help="Rows for people; --json gives all.",
-)
+@click.option("--limit", type=click.IntRange(1), default=40, help="Rows for people; --json gives all.")
 @click.option(
     "--health",
     is_flag=True,

@@ -33,12 +33,7 @@ from btm.skills.mining import Mined, mine
 from btm.skills.tries import RunRecord, run_record
 
 CARDS = "skills"
-_cards = click.option(
-    "--cards",
-    default=CARDS,
-    metavar="FOLDER",
-    help="The folder (or file) with the cards.",
-)
+_cards = click.option("--cards", default=CARDS, metavar="FOLDER", help="The folder (or file) with the cards.")
 _database = click.option(
     "--db", "database", metavar="FILE", help="A database: what its calls came to with the cards' steps."
 )

@@ -25,10 +25,7 @@ __all__ = ["APART_S", "PROFILES", "Evaluation", "Progress", "Request", "choose_t
 
 
 def evaluate(
-    request: Request,
-    *,
-    progress: Progress | None = None,
-    look: Callable[[Arm], None] | None = None,
+    request: Request, *, progress: Progress | None = None, look: Callable[[Arm], None] | None = None
 ) -> Evaluation:
     """Run an evaluation. The same request gives the same episodes, to the byte.
 

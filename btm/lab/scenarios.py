@@ -277,11 +277,7 @@ class Stage:
         session, call = self.environment.open(task), self.replay(task).calls[number]
         through = Injector(session.call, NoFaults())
         tries = Oracle(
-            through,
-            through,
-            self.fallback_map,
-            self.environment.tools,
-            self.replay(task).known[number],
+            through, through, self.fallback_map, self.environment.tools, self.replay(task).known[number]
         )
         for step in task.steps[:number]:
             session.call(step.tool, step.arguments)

@@ -13,18 +13,7 @@ from typing import Any
 
 from btm.errors import EvaluationError
 from btm.lab.environment import ExpectedAnswer, Given, ScriptStep, Session, ShownValue, Source
-from btm.lab.jsonvalue import (
-    ABSENT,
-    Pair,
-    Path,
-    at,
-    element_path,
-    equal,
-    field_name,
-    leaves,
-    pairs,
-    parsed,
-)
+from btm.lab.jsonvalue import ABSENT, Pair, Path, at, element_path, equal, field_name, leaves, pairs, parsed
 from btm.model import Effect
 
 

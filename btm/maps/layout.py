@@ -157,10 +157,7 @@ def _order(layers: list[list[str]], neighbours: Mapping[str, list[str]]) -> None
 
 
 def _centres(
-    layers: list[list[str]],
-    neighbours: Mapping[str, list[str]],
-    heights: Mapping[str, float],
-    row_gap: float,
+    layers: list[list[str]], neighbours: Mapping[str, list[str]], heights: Mapping[str, float], row_gap: float
 ) -> dict[str, float]:
     """Stack each layer, then pull boxes towards their neighbours without changing the order."""
     centre: dict[str, float] = {}

@@ -99,13 +99,7 @@ class Curriculum:
     def _row(self, task_id: str, scenario: Scenario, seed: int, phase: int) -> dict[str, Any]:
         system = [{"role": "system", "content": self.system}] if self.system else []
         prompt = [*system, {"role": "user", "content": self.stages.tasks[task_id].request}]
-        return {
-            "prompt": prompt,
-            "task_id": task_id,
-            "scenario": str(scenario),
-            "seed": seed,
-            "phase": phase,
-        }
+        return {"prompt": prompt, "task_id": task_id, "scenario": str(scenario), "seed": seed, "phase": phase}
 
     def dataset(self, phase: int, split: Split = "train") -> Any:
         """Return the rows of a phase as a ``datasets.Dataset`` (extra ``train``)."""

@@ -15,14 +15,7 @@ from btm.lab.environment import ToolSpec
 from btm.lab.faults.draw import Draw
 from btm.lab.skill_runs import mined_from
 from btm.skills.card import SkillCard
-from btm.training.continuations import (
-    DONE,
-    NOT_DONE,
-    Policy,
-    PolicyRun,
-    correction,
-    transcript_of,
-)
+from btm.training.continuations import DONE, NOT_DONE, Policy, PolicyRun, correction, transcript_of
 from btm.training.curriculum import S1, S2, Split, held_out
 from btm.training.rollout import Stages
 from btm.training.samples import SampleKind, SampleMessages, SftSample, leaks, stripped
