@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -62,7 +63,9 @@ def document(measured: Measured) -> dict[str, Any]:
 
     ``success`` is the rate of right ends: solved, or where nothing can work, handed to a human and not claimed done.
     """
-    turns = _sums(measured, "turns")
+    turns: Counter[tuple[str, str]] = Counter()
+    for episode in measured.episodes:
+        turns.update(dict.fromkeys(((episode.scenario, episode.arm), (ALL, episode.arm)), episode.turns))
     return {
         "model": measured.server.model,
         "base_url": shown_address(measured.server.base_url),
@@ -75,15 +78,6 @@ def document(measured: Measured) -> dict[str, Any]:
         "paired": [rounded(asdict(row)) for row in comparisons(measured)],
         "episodes": [episode.to_json() for episode in measured.episodes],
     }
-
-
-def _sums(measured: Measured, name: str) -> dict[tuple[str, str], int]:
-    found: dict[tuple[str, str], int] = {}
-    for episode in measured.episodes:
-        for scenario in (episode.scenario, ALL):
-            key = (scenario, episode.arm)
-            found[key] = found.get(key, 0) + int(getattr(episode, name))
-    return found
 
 
 def command_line(measured: Measured) -> str:
@@ -116,8 +110,4 @@ def _counts(request: PlacementRequest) -> str:
 
 def problems(episodes: Sequence[ChatEpisode]) -> dict[str, int]:
     """Return what ended conversations early, each with how often it did, the most frequent first."""
-    counted: dict[str, int] = {}
-    for episode in episodes:
-        if episode.problem:
-            counted[episode.problem] = counted.get(episode.problem, 0) + 1
-    return dict(sorted(counted.items(), key=lambda item: -item[1]))
+    return dict(Counter(episode.problem for episode in episodes if episode.problem).most_common())
