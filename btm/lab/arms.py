@@ -146,38 +146,38 @@ ORDERS: Mapping[str, FixedOrder] = {
 }
 """The fixed orders, which know the map, the classifier and how to verify, and learn nothing."""
 
-_PLAIN: Mapping[str, Callable[[str], Arm]] = {
-    "bare": Bare,
-    "retry3": Retry3,
-    "neutral": Neutral,
-    "tenacity": Tenacity,
-    "chain": Chain,
-    "breaker": PlainBreaker,
-    **{name: made for name, (made, _) in PROMPTED.items()},
-    "oracle": Clairvoyant,
-    "retry3:any": lambda name: FixedOrder(name, RETRIES, switches=False, any_kind=True),
-    **dict.fromkeys(ORDERS, ORDERS.__getitem__),
+_PLAIN: Mapping[str, tuple[Callable[[str], Arm], str]] = {
+    "bare": (Bare, "the scripted agent alone"),
+    "retry3": (Retry3, f"each call repeated up to {RETRIES} times on an exception, {PAUSE_S:g} s apart"),
+    "retry3:any": (
+        lambda name: FixedOrder(name, RETRIES, switches=False, any_kind=True),
+        f"each call repeated up to {RETRIES} times on any error that the classifier names",
+    ),
+    "neutral": (Neutral, f"a failed call is followed by {NEUTRAL!r}: the control for advice"),
+    "tenacity": (Tenacity, "the library tenacity: three tries of whatever raises, exponential waits"),
+    "chain": (Chain, "the map's first substitute on an exception, always, as with_fallbacks of LangChain"),
+    "breaker": (
+        PlainBreaker,
+        "three tries through a circuit breaker a tool: open after five failures in a row, for a minute",
+    ),
+    **PROMPTED,
+    "oracle": (Clairvoyant, "helped by one who knows the map and the faults: the most that can be reached"),
+    **dict.fromkeys(
+        ORDERS,
+        (
+            ORDERS.__getitem__,
+            "a fixed order with btm's map, classifier and verification, but nothing learned",
+        ),
+    ),
 }
 
-ARMS: Mapping[str, str] = {
-    "bare": "the scripted agent alone",
-    "retry3": f"each call repeated up to {RETRIES} times on an exception, {PAUSE_S:g} s apart",
-    "retry3:any": f"each call repeated up to {RETRIES} times on any error that the classifier names",
-    "neutral": f"a failed call is followed by {NEUTRAL!r}: the control for advice",
-    "tenacity": "the library tenacity: three tries of whatever raises, exponential waits",
-    "chain": "the map's first substitute on an exception, always, as with_fallbacks of LangChain",
-    "breaker": "three tries through a circuit breaker a tool: open after five failures in a row, for a minute",
-    **{name: about for name, (_, about) in PROMPTED.items()},
-    "oracle": "helped by one who knows the map and the faults: the most that can be reached",
-    **dict.fromkeys(ORDERS, "a fixed order with btm's map, classifier and verification, but nothing learned"),
-    **BTM_ARMS,
-}
+ARMS: Mapping[str, str] = {**{name: about for name, (_, about) in _PLAIN.items()}, **BTM_ARMS}
 """Every arm, each with what it is."""
 
 
 def plain_arm(name: str) -> Arm:
     """Return an arm without btm. Raises KeyError for another name."""
-    return _PLAIN[name](name)
+    return _PLAIN[name][0](name)
 
 
 def check_arms(names: Iterable[str]) -> tuple[str, ...]:

@@ -103,8 +103,8 @@ class MemoryArm:
             options=MemoryOptions(
                 mode=_MODES.get(self.name.partition("@")[0], Mode.ACT),
                 beliefs=_BELIEFS.get(self.name, BeliefModel.POOLED),
-                clock=self._time,
-                sleep=self._sleep,
+                clock=lambda: self._clock.time(),  # noqa: PLW0108 - the clock is another in each episode
+                sleep=lambda seconds: self._clock.sleep(seconds),  # noqa: PLW0108
                 rng=random.Random(self._seed),  # noqa: S311 - spreads simulated waits
                 skills=self.skills,
                 breaker=None if self.name == "btm:no-breaker" else Breaker(),
@@ -112,14 +112,6 @@ class MemoryArm:
             ),
             believe=self._believe,
         )
-
-    # One memory, many episodes: it is handed the clock of whichever is on.
-
-    def _time(self) -> float:
-        return self._clock.time()
-
-    def _sleep(self, seconds: float) -> None:
-        self._clock.sleep(seconds)
 
     def calls(self, desk: Desk) -> Call:
         """Return the tools with the memory around them."""

@@ -34,15 +34,12 @@ class StoryLine:
 
 def most_telling(stories: Iterable[Story]) -> Story | None:
     """Return the story in which the most different things were done and that ended well; the first of equals."""
-    best: Story | None = None
-    best_rank: tuple[bool, int, int] = (False, 0, 0)
-    for told in stories:
+
+    def rank(told: Story) -> tuple[bool, int, int]:
         trail = told.handled.trail
-        actions = {move.action for move in trail}
-        rank = (told.handled.outcome.ok, len(actions), -len(trail))
-        if len(trail) > 1 and (best is None or rank > best_rank):
-            best, best_rank = told, rank
-    return best
+        return told.handled.outcome.ok, len({move.action for move in trail}), -len(trail)
+
+    return max((told for told in stories if len(told.handled.trail) > 1), key=rank, default=None)
 
 
 def lines(trail: Sequence[Move]) -> list[StoryLine]:
