@@ -23,7 +23,7 @@ PYTHON_TYPES: Mapping[str, type] = {
 }
 """Python's types by the names that JSON schemas have for them."""
 
-_JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", dict: "object"}
+_JSON_TYPES = {kind: name for name, kind in PYTHON_TYPES.items() if kind is not list}
 
 
 def where(made: Callable[..., Any]) -> str:
@@ -78,11 +78,8 @@ def _schema(hint: Any, place: str) -> dict[str, Any]:
 
 
 _ACCEPTED: Mapping[str, tuple[type, ...]] = {
-    "string": (str,),
-    "integer": (int,),
+    **{name: (kind,) for name, kind in PYTHON_TYPES.items()},
     "number": (int, float),
-    "boolean": (bool,),
-    "object": (dict,),
     "array": (list, tuple),
 }
 
