@@ -122,7 +122,7 @@ class Recovery:
         if incident is None:
             return None
         why = _DONE if incident.happened else _RUNNING
-        context = self.writer.write(self.plan_for(incident), [why, ("not run", call_text(call))])
+        context = self._context(incident, why, ("not run", call_text(call)))
         return Handled(call, incident.outcome, context=context, refused=True)
 
     def _answered(
@@ -177,21 +177,20 @@ class Recovery:
 
     def _failed(self, handled: Handled, incident: Incident) -> Generator[Request, Reply | None, Handled]:
         """Return what comes of a failure: what act mode made of it, or a context."""
-        remarks: tuple[tuple[str, str], ...] = ()
-        behind: list[Check] = []
+        behind: list[Check] | None = None
         if self.fallback_map.has_cross_checks:
-            behind = safely(self._sources.behind, handled.call, handled.outcome) or []
+            behind = safely(self._sources.behind, handled.call, handled.outcome)
         if not self.mode.acts:
-            remarks = tuple(("check", check_text(check)) for check in behind)
-        else:
-            wrong = yield from carefully("cross-check", self._contradiction(behind), None)
-            if wrong is None:
-                handled = yield from carefully("recovery", self._acting.recover(handled, incident), handled)
-            else:
-                incident, remarks = wrong, (_about(wrong), ("failed with it", _again(handled.call)))
-            if handled.outcome.ok:
-                return handled
-        return replace(handled, context=safely(self._latest_context, incident, *remarks))
+            checks = (("check", check_text(check)) for check in behind or ())
+            return replace(handled, context=safely(self._context, incident, *checks))
+        wrong = yield from carefully("cross-check", self._contradiction(behind), None)
+        if wrong is not None:
+            about = _about(wrong), ("failed with it", _again(handled.call))
+            return replace(handled, context=safely(self._latest_context, wrong, *about))
+        handled = yield from carefully("recovery", self._acting.recover(handled, incident), handled)
+        if handled.outcome.ok:
+            return handled
+        return replace(handled, context=safely(self._latest_context, incident))
 
     def _make(self, call: ToolCall, print_: str = "") -> Generator[Request, Reply | None, Answer]:
         """Make one call and learn from it."""
@@ -248,10 +247,14 @@ class Recovery:
             if other is not None:
                 yield other
 
+    def _context(self, incident: Incident, *remarks: tuple[str, str]) -> RecoveryContext:
+        """Return the context for an incident that nothing was tried about since."""
+        return self.writer.write(self.plan_for(incident), remarks)
+
     def _latest_context(self, incident: Incident, *remarks: tuple[str, str]) -> RecoveryContext | None:
         """Return the context for an incident as it stands now, after whatever was tried."""
         latest = self.ledger.incident(incident.conversation, incident.incident_id)
-        return None if latest is None else self.writer.write(self.plan_for(latest), remarks)
+        return None if latest is None else self._context(latest, *remarks)
 
     # -- guard ------------------------------------------------------------------------------------------------------
 
@@ -311,11 +314,9 @@ class Recovery:
 
     def _contradicted_by(self, handled: Handled) -> Incident | None:
         """Hold what the agent read against earlier answers that it can confirm."""
-        for check in self._sources.made_by(handled.call):
-            incident = self._sources.contradiction(check, handled.result)
-            if incident is not None:
-                return incident
-        return None
+        checks = self._sources.made_by(handled.call)
+        found = (self._sources.contradiction(check, handled.result) for check in checks)
+        return next((incident for incident in found if incident is not None), None)
 
     def notices(self, conversation: str) -> list[str]:
         """Return what the model should know before its next turn, a line each."""
