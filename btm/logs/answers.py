@@ -119,21 +119,15 @@ def _wraps(found: Mapping[str, Any]) -> bool:
     """Whether these are fields that a framework puts around an answer, and not the answer's own."""
     if first(found, words.INNER) is None:
         return False
+    flagged = any(name in found for name in words.FLAGS) or exit_code(found) != 0
     return (
-        any(name in found for name in words.FLAGS)
-        or exit_code(found) != 0
+        flagged
         or ("metadata" in found and "output" in found)
-        or found.keys()
-        <= {
-            "type",
-            "value",
-            "text",
-            "reason",
-            "content",
-            "detailedcontent",
-            "contents",
-            "isretryable",
-            "success",
-        }
+        or found.keys() <= _AROUND
         or "rawoutput" in found
     )
+
+
+_AROUND = frozenset(
+    ("type", "value", "text", "reason", "content", "detailedcontent", "contents", "isretryable", "success")
+)

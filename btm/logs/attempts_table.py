@@ -81,21 +81,9 @@ def evidence_row(row: Mapping[str, Any]) -> EvidenceRow:
 
 def _schema(pyarrow: Any, decay: Decay) -> Any:
     text, number = pyarrow.string(), pyarrow.float64()
-    columns = {
-        "conversation": text,
-        "incident": text,
-        "call_id": text,
-        "tool": text,
-        "kind": text,
-        "action": text,
-        "target": text,
-        "ordinal": pyarrow.int32(),
-        "success": pyarrow.bool_(),
-        "failed_as": text,
-        "at": number,
-        "latency_s": number,
-        "weight": number,
-    }
+    columns = dict.fromkeys(("conversation", "incident", "call_id", "tool", "kind", "action", "target"), text)
+    columns |= {"ordinal": pyarrow.int32(), "success": pyarrow.bool_(), "failed_as": text}
+    columns |= dict.fromkeys(("at", "latency_s", "weight"), number)
     nullable = {"failed_as", "latency_s"}
     fields = [pyarrow.field(name, kind, nullable=name in nullable) for name, kind in columns.items()]
     about = {"btm.half_life_s": repr(decay.half_life_s), "btm.landmark": repr(decay.landmark)}

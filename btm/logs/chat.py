@@ -133,11 +133,13 @@ def _message_a_record(log: Log, name: str) -> Iterator[Conversation | Skipped | 
             messages = updates_in(value) or ([value] if is_message(value) else [])
             if not messages:
                 session = session or _session_of(value)
-                passed[_described(value)] += 1
+                kind = value.get("type")
+                passed[f"no message: {kind}" if isinstance(kind, str) else "no message"] += 1
                 continue
             own = _belongs_to(value) or last  # what names no conversation is of the one that is under way
             if own and own != last and [*begun] == [""]:
-                begun[own] = begun.pop("").named(own)
+                begun[own] = begun.pop("")
+                begun[own].own = own
             last = own
             if type(line := value.get("uuid")) is str:
                 if f"{own} {line}" in told:
@@ -164,11 +166,6 @@ class _Begun:
         self.own, self.place, self.start = own, place, start
         self.turns = Turns(own, start, prefix)
         self.content = sha256()
-
-    def named(self, own: str) -> _Begun:
-        """Take the name that a later message says."""
-        self.own = own
-        return self
 
     def conversation(self, name: str, session: str) -> Iterator[Conversation]:
         """Give the conversation; none for a subagent's that holds no calls."""
@@ -200,11 +197,6 @@ def _session_of(value: Mapping[str, Any]) -> str:
     return str(found or "")
 
 
-def _described(value: Mapping[str, Any]) -> str:
-    kind = value.get("type")
-    return f"no message: {kind}" if isinstance(kind, str) else "no message"
-
-
 _TOOL_KEYS = frozenset(("role", "tool_call_id", "content", "name"))
 
 
@@ -213,16 +205,10 @@ def read_messages(turns: Turns, messages: list[Any]) -> None:
     result = turns.result
     for message in messages:
         role = message.get("role")
-        if (
-            role == "tool"
-            and type(content := message.get("content")) is str
-            and message.keys() <= _TOOL_KEYS
-            and not turns.waiting
-        ):
+        content = message.get("content")
+        if role == "tool" and type(content) is str and message.keys() <= _TOOL_KEYS and not turns.waiting:
             result(message.get("tool_call_id"), content)
-        elif (
-            role == "assistant" and type(content := message.get("content")) in _TEXT and "type" not in message
-        ):
+        elif role == "assistant" and type(content) in _TEXT and "type" not in message:
             calls = message.get("tool_calls")
             if type(calls) is not list and (len(message) > 2 or "content" not in message):
                 read_message(turns, message)
@@ -232,15 +218,13 @@ def read_messages(turns: Turns, messages: list[Any]) -> None:
                 dialects.heard(turns, role, content)
             if calls:
                 _calls(turns, message, calls)
-        elif role == "user" and type(content := message.get("content")) is str:
+        elif role == "user" and type(content) is str:
             dialects.heard(turns, role, content)
         elif role == "tool" and type(several := message.get("tool_messages")) is list:
             read_messages(turns, several)  # tau2 puts the answers of a turn in one message
         elif role == "tool" and message.get("requestor") == "user":
             continue  # the answer to a call that tau2's simulated user made on its own device
-        elif (role == "user" and "tool_calls" in message) or (
-            role in _SILENT and type(message.get("content")) is not list
-        ):
+        elif (role == "user" and "tool_calls" in message) or (role in _SILENT and type(content) is not list):
             continue
         else:
             read_message(turns, message)

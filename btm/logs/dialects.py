@@ -62,16 +62,8 @@ _RETURNED = re.compile(r"<returncode>\s*(-?\d+)\s*</returncode>(.*)", re.DOTALL)
 _OUTPUT = re.compile(r"<output>\n?(.*?)\n?</output>", re.DOTALL)
 
 _NO_TOOLS = frozenset(
-    (
-        "thinking",
-        "answer",
-        "attempt_completion",
-        "ask_followup_question",
-        "plan_mode_respond",
-        "task",
-        "final_answer",
-    )
-)
+    ("thinking", "answer", "attempt_completion", "ask_followup_question", "plan_mode_respond", "task", "final_answer")
+)  # fmt: skip
 
 
 def heard(turns: Turns, who: str, text: str) -> None:

@@ -26,6 +26,19 @@ _RESPONSES = (
     "response", "responsebody", "rawresponse", "output", "outputs", "choices", "candidates", "completion",
     "generations", "result"
 )  # fmt: skip
+# Further in: of a HAR file, of a logged body.
+_INSIDE = (
+    *_REQUESTS,
+    *_RESPONSES,
+    "content",
+    "message",
+    "kwargs",
+    "data",
+    "inputbodyjson",
+    "outputbodyjson",
+    "postdata",
+    "text",
+)
 _ONE_OF = frozenset(("choices", "candidates", "generations"))  # alternatives, of which the first was taken
 _NODES = 8
 _NO_MESSAGES = frozenset(("tools", "functions", "tooldefinitions", "availabletools"))
@@ -221,17 +234,5 @@ def _side(given: Any, name: str, depth: int = 0) -> list[Any]:
         return []
     if is_message(value):
         return [value]
-    names = (
-        *_REQUESTS,
-        *_RESPONSES,
-        "content",
-        "message",
-        "kwargs",
-        "data",
-        "inputbodyjson",
-        "outputbodyjson",
-        "postdata",  # of a HAR file
-        "text",
-    )
     named = {plain(str(key)): inner for key, inner in value.items()}
-    return next((found for key in names if (found := _side(named.get(key), key, depth + 1))), [])
+    return next((found for key in _INSIDE if (found := _side(named.get(key), key, depth + 1))), [])

@@ -76,11 +76,9 @@ def snapshot(
     messages: list[Any], place: str, name: str, trace: str, session: str, start: float | None
 ) -> Iterator[Entry]:
     """Give the entry of a model's call of a trace; none where no tool was called."""
-    turns = _Trail("")
-    read_messages(turns, messages)
+    turns, key = _begun(messages)
     if not turns.batches():
         return
-    key = digest_of((turns.task or repr(messages[0])).encode("utf-8", "surrogatepass"))
     digest = digest_of(orjson.dumps(messages, option=_DUMP, default=str))
     traces = tuple(filter(None, (trace, session)))
     entry = [SNAPSHOT, place, digest, "", "", messages, start, None, session or trace, (), traces]
@@ -91,19 +89,19 @@ def _key(found: Found, roots: dict[str, str]) -> tuple[str, str, str]:
     """Return what the records of one task share, this response's id, and the id of the one that it goes on from."""
     response, request = found.owner.get("response"), found.owner.get("request")
     sides = [side for side in (response, request, found.owner) if isinstance(side, dict)]
-    before = next(
-        (str(side["previous_response_id"]) for side in sides if side.get("previous_response_id")), ""
-    )
-    own = next((str(side["id"]) for side in sides if side.get("object") == "response" and side.get("id")), "")
-    if before:
-        key = roots.get(before, before)
-    else:
-        turns = _Trail("")
-        read_messages(turns, found.messages)
-        key = digest_of((turns.task or repr(found.messages[0])).encode("utf-8", "surrogatepass"))
+    before = str(next(filter(None, (side.get("previous_response_id") for side in sides)), ""))
+    own = str(next(filter(None, (side.get("id") for side in sides if side.get("object") == "response")), ""))
+    key = roots.get(before, before) if before else _begun(found.messages)[1]
     if own:
         roots[own] = key
     return key, own, before
+
+
+def _begun(messages: list[Any]) -> tuple[Turns, str]:
+    """Return what messages tell, and what all records of their task share: the user's first words."""
+    turns = Turns("")
+    read_messages(turns, messages)
+    return turns, digest_of((turns.task or repr(messages[0])).encode("utf-8", "surrogatepass"))
 
 
 def _session(owner: Mapping[str, Any]) -> str:

@@ -213,10 +213,10 @@ def _in_order(calls: Iterable[LooseCall]) -> list[LooseCall]:
     unique: dict[str, LooseCall] = {}
     for call in calls:
         name = call.own_id or f"{len(unique)}"
-        if name not in unique or (
-            call.has_result and not unique[name].has_result
-        ):  # it was told when it began, too
-            unique[name] = call._replace(start=unique[name].start or call.start) if name in unique else call
+        if name not in unique:
+            unique[name] = call
+        elif call.has_result and not unique[name].has_result:  # it was told when it began, too
+            unique[name] = call._replace(start=unique[name].start or call.start)
     around: Mapping[str, LooseCall] = unique
 
     def passes_on(call: LooseCall) -> bool:  # an MCP client's span in the agent's own span of the same call

@@ -93,7 +93,7 @@ def _calls(record: Any, trace: str, depth: int) -> Iterator[Loose]:
         if trace and (messages := both_sides(first(flat, _INPUT), first(flat, _OUTPUT))):
             session = (
                 "" if "runtype" in flat else str(first(flat, _SESSION) or "")
-            )  # LangSmith's is the project's
+            )  # LangSmith's is the project
             yield Asked(trace, session, messages, time_of(first(flat, _START)))
         elif _is_function(flat):
             yield TracedFunction(_tool_of(str(first(flat, _NAME))))
@@ -111,11 +111,8 @@ def _carried(record: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     metadata = parsed_json(metadata)
     attributes = parsed_json(metadata.get("attributes")) if isinstance(metadata, dict) else None
-    return (
-        {plain(str(name)): value for name, value in attributes.items()}
-        if isinstance(attributes, dict)
-        else {}
-    )
+    named = attributes.items() if isinstance(attributes, dict) else ()
+    return {plain(str(name)): value for name, value in named}
 
 
 def _gives_tool_message(flat: Mapping[str, Any]) -> bool:
@@ -189,12 +186,8 @@ def _flat(record: Mapping[str, Any], prefix: str, depth: int) -> Iterator[tuple[
 
 def _call(flat: dict[str, Any], trace: str) -> LooseCall:
     start, end = time_of(first(flat, _START)), time_of(first(flat, _END))
-    if (
-        start is not None
-        and end is None
-        and "startns" in flat
-        and (took := number_of(flat.get("duration"))) is not None
-    ):
+    took = number_of(flat.get("duration")) if "startns" in flat else None
+    if start is not None and end is None and took is not None:
         end = start + took / 1e9
     given = first(flat, _OUTPUT)
     whole = isinstance(given, dict) and "output" in given and "runtype" in flat
@@ -266,11 +259,8 @@ def _arguments(given: Any) -> Any:
         return given["value"]
     if isinstance(given, dict) and len(given) == 1 and (name := next(iter(given))) in ("value", "input"):
         inner = given[name]
-        return (
-            inner
-            if name == "value" or isinstance(inner, dict) or str(inner).lstrip().startswith("{")
-            else given
-        )
+        if name == "value" or isinstance(inner, dict) or str(inner).lstrip().startswith("{"):
+            return inner
     return given
 
 

@@ -63,10 +63,8 @@ def logs_to_read(paths: Iterable[str | os.PathLike[str]], name: str | None) -> l
 
 def _check(log: LogFile) -> None:
     if log.named and log.path != STDIN and Path(log.path).is_file():  # a pipe can be read only once
-        with open_log(log.path) as stream:
-            opened = Log(log.path, stream)
-            if not opened.sample.empty:
-                reader_for(opened)
+        with opened(log, None):
+            pass  # it raises for one that no reader knows
 
 
 def _read(

@@ -66,20 +66,18 @@ class Log:
         In JSONL each line is a record. In a JSON document the records are the elements of an array that is the
         document, or of the arrays at ``path`` in an object; an object without a path is itself the record.
         """
-        found = (
-            parsed(self.name, self._raw_lines()) if self.sample.shape is Shape.LINES else self._elements(path)
-        )
-        if self._rewrite is None:
-            yield from found
-        else:
-            for record in found:
-                yield (
-                    record
-                    if isinstance(record, Skipped)
-                    else record._replace(value=self._rewrite(record.value))
-                )
+        lines = self.sample.shape is Shape.LINES
+        found = parsed(self.name, self._raw_lines()) if lines else self._elements(path)
+        if self._rewrite is not None:
+            found = map(self._rewritten, found)
+        yield from found
         if self._stream.problem:
             yield self._cut_short(self._stream.problem)
+
+    def _rewritten(self, record: Record | Skipped) -> Record | Skipped:
+        if isinstance(record, Skipped) or self._rewrite is None:
+            return record
+        return record._replace(value=self._rewrite(record.value))
 
     def pieces(self, path: Path = ()) -> Iterator[Piece | Skipped]:
         """Give every record as it stands, not parsed where that can be avoided; see ``records``."""

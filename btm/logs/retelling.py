@@ -31,6 +31,7 @@ ANNOTATOR = "btm_rules_v1"
 _TASK_LIMIT = _TEXT_LIMIT = 4_000  # characters
 _LAST_STEPS = 3
 
+_FAILURE = ("failure_type", "failure_subtype", "failure_detail")
 _SUBTYPES: Mapping[Label, str] = {
     Label.LOOP: "infinite_retry",
     Label.IDEMPOTENCY_RISK: "idempotency",
@@ -70,7 +71,7 @@ class _Retelling:
         self._conversation = conversation
         self._told = told
         self._map = fallback_map
-        self._heard = [heard for turn in told.turns for heard in turn]
+        self._heard = told.heard
         self._step_of = {call.call_id: step for step, (call, _, _) in enumerate(self._heard)}
         self._labels: dict[int, list[Annotation]] = {}
         for annotation in annotate(told, fallback_map):
@@ -80,13 +81,12 @@ class _Retelling:
 
     def trajectory(self) -> Trajectory:
         conversation = self._conversation
-        extra: dict[str, Any] = {}
-        if conversation.started_at is not None:
-            extra["started_at"] = conversation.started_at
-        if conversation.reward is not None:
-            extra["reward"] = conversation.reward
-        if conversation.task_id:
-            extra["task_id"] = conversation.task_id
+        about = {
+            "started_at": conversation.started_at,
+            "reward": conversation.reward,
+            "task_id": conversation.task_id,
+        }
+        extra = {name: value for name, value in about.items() if value not in (None, "")}
         return Trajectory(
             trajectory_id=conversation.conversation_id,
             task_description=conversation.task[:_TASK_LIMIT],
@@ -99,7 +99,7 @@ class _Retelling:
                 "human_verified": False,
                 "domain": self._map.domain or None,
                 "difficulty": None,
-                "candidate_negative": self._outcome == FAILURE and self._ends_with_a_call(),
+                "candidate_negative": self._outcome == FAILURE and any(self._told.turns[-_LAST_STEPS:]),
             },
             extra=extra,
         )
@@ -113,10 +113,6 @@ class _Retelling:
         if any(outcome.ok and hands_over(call.tool, self._map) for call, outcome, _ in self._heard):
             return ESCALATED
         return SUCCESS if all(decision.resolved for decision in self._decisions.values()) else PARTIAL
-
-    def _ends_with_a_call(self) -> bool:
-        """Whether the conversation's last turns hold a call: always, unless it has none."""
-        return any(self._told.turns[-_LAST_STEPS:])
 
     def _summary(self) -> dict[str, Any]:
         types: dict[str, None] = {}
@@ -148,12 +144,9 @@ class _Retelling:
         for step, incident_id in self._incidents():
             attempts = by_incident.get(incident_id, [])
             resolved = any(attempt.success for attempt in attempts)
-            following = next((a for a in attempts if self._step_of[a.call_id] > step), None)
-            if following is None:
-                decisions[step] = _Decision(Action.ABANDON, None, resolved)
-            else:
-                by = self._step_of[following.call_id]
-                decisions[step] = _Decision(following.key.action, by, resolved)
+            later = ((self._step_of[a.call_id], a.key.action) for a in attempts)
+            by, action = next((one for one in later if one[0] > step), (None, Action.ABANDON))
+            decisions[step] = _Decision(action, by, resolved)
         return decisions
 
     def _incidents(self) -> Iterable[tuple[int, str]]:
@@ -165,9 +158,7 @@ class _Retelling:
             if outcome.ok:
                 continue
             own = f"{self._conversation.conversation_id}/{call.call_id}"
-            same = fingerprint(
-                call.tool, call.arguments
-            )  # the same call that failed in parallel is one incident
+            same = fingerprint(call.tool, call.arguments)  # that failed in parallel is one incident
             found = own if own in opened else attempt_on.get(call.call_id) or of_call.get(same, own)
             of_call[same] = found
             yield step, found
@@ -184,7 +175,8 @@ class _Retelling:
                     yield self._step(index, answered, turn, recorded, deciding=answered == last_failure)
                     answered += 1
                 elif not recorded.answered:
-                    yield _unanswered(index, turn, recorded)
+                    call, own = recorded.call, _own(turn, recorded)
+                    yield TrajectoryStep(index, call.tool, _cut(call.intent), call.arguments, extra=own)
                 else:
                     continue  # a replay of a call that was told before
                 index += 1
@@ -197,12 +189,8 @@ class _Retelling:
         fields = failure_fields(outcome)
         logic = next((a for a in labels if a.label in _SUBTYPES), None)
         if outcome.ok and logic is not None:
-            fields = {
-                "failure_type": LOGIC,
-                "failure_subtype": _SUBTYPES[logic.label],
-                "failure_detail": logic.detail,
-            }
-        record = {name: fields.pop(name) for name in ("failure_type", "failure_subtype", "failure_detail")}
+            fields = dict(zip(_FAILURE, (LOGIC, _SUBTYPES[logic.label], logic.detail), strict=True))
+        record = {name: fields.pop(name) for name in _FAILURE}
         extra = {**fields, **_own(turn, recorded)}
         if labels:
             extra["btm_labels"] = [str(annotation.label) for annotation in labels]
@@ -259,11 +247,6 @@ class _Retelling:
         return None, None, None
 
 
-def _unanswered(index: int, turn: int, recorded: RecordedCall) -> TrajectoryStep:
-    call = recorded.call
-    return TrajectoryStep(index, call.tool, _cut(call.intent), call.arguments, extra=_own(turn, recorded))
-
-
 def _cut(text: str | None) -> str | None:
     return text[:_TEXT_LIMIT] if text else None
 
@@ -276,14 +259,13 @@ def _reasons(recorded: RecordedCall) -> str | None:
 def _own(turn: int, recorded: RecordedCall) -> dict[str, Any]:
     """Return what has to be kept beside the record's own fields for the same evidence to be read again."""
     call = recorded.call
-    own: dict[str, Any] = {"call_id": call.call_id, "at": call.at, "turn": turn}
-    if recorded.intent_from is not None:
-        own["intent_source"] = recorded.intent_from
-    if recorded.reasoning:
-        own["reasoning"] = _cut(recorded.reasoning)
-    if recorded.latency_s is not None:
-        own["latency_s"] = recorded.latency_s
-    return own
+    more = {
+        "intent_source": recorded.intent_from,
+        "reasoning": _cut(recorded.reasoning),
+        "latency_s": recorded.latency_s,
+    }
+    said = {name: value for name, value in more.items() if value is not None}
+    return {"call_id": call.call_id, "at": call.at, "turn": turn, **said}
 
 
 def _response(recorded: RecordedCall, status: int | None, detail: str, *, ok: bool) -> dict[str, Any]:

@@ -18,17 +18,9 @@ from btm.logs.lenient import loads
 _LITERAL_LIMIT = 100_000
 
 CONTROL_FLOW = frozenset(
-    {
-        "CancelledError",
-        "GeneratorExit",
-        "GraphBubbleUp",
-        "GraphDelegate",
-        "GraphInterrupt",
-        "KeyboardInterrupt",
-        "NodeInterrupt",
-        "ParentCommand",
-    }
-)
+    ("CancelledError", "GeneratorExit", "GraphBubbleUp", "GraphDelegate", "GraphInterrupt", "KeyboardInterrupt",
+     "NodeInterrupt", "ParentCommand")
+)  # fmt: skip
 """Exceptions by which frameworks steer (LangGraph, asyncio). A tool that raised one has not failed."""
 
 

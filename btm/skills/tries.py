@@ -73,7 +73,7 @@ def signature(detail: str) -> str:
 
 def run_record(conversation: Conversation, told: Told) -> RunRecord:
     """Return what a conversation tried. Where the log holds no score, a run in which nothing stayed failed succeeded."""
-    heard = [one for turn in told.turns for one in turn]
+    heard = told.heard
     made = list(_tries(heard, told))
     resolved = {i.incident_id for i in told.incidents if i.state == "resolved"}
     reward = conversation.reward

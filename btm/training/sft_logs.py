@@ -34,7 +34,7 @@ def sample_of(conversation: Conversation, told: Told, domain: str = "") -> SftSa
     Needed are a reward of 1, the user's words, and an answer to every call. Loss is on every turn of the assistant. Secrets
     in texts are redacted as everywhere.
     """
-    reward, heard = conversation.reward, [one for turn in told.turns for one in turn]
+    reward, heard = conversation.reward, told.heard
     if reward is None or reward < 1.0 or not conversation.task.strip() or told.unanswered or not heard:
         return None
     made = SampleMessages()
