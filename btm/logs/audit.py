@@ -49,7 +49,7 @@ _CHANGES = _ADDS_UP | {
 }  # fmt: skip
 _HANDS_OVER = frozenset({"human", "humans", "escalate", "escalation", "handoff", "handover"})
 _NAMING = frozenset(
-    {"code", "email", "handle", "id", "ids", "key", "no", "number", "ref", "reference", "sku", "uuid"}
+    ["code", "email", "handle", "id", "ids", "key", "no", "number", "ref", "reference", "sku", "uuid"]
 )
 _NAME = re.compile(r"#?(?=[^\s]*[A-Za-z])(?=[^\s]*\d)[\w#.@:/-]{3,80}")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d|\d\d[/.:]\d\d")
@@ -199,12 +199,8 @@ def _used(failed: Incident, call: ToolCall, step: int, told: Told) -> str:
             if not any(value in text for text in answers):
                 return value
     about, keys = frozenset(name_words(failed.tool)), frozenset(asked.values())
-    fresh = [
-        value
-        for value, key in given.items()
-        # What a call is asked with, it does not give.
-        if key not in keys and not about.isdisjoint(name_words(key))
-    ]
+    # What a call is asked with, it does not give.
+    fresh = [v for v, key in given.items() if key not in keys and not about.isdisjoint(name_words(key))]
     if not fresh:
         return ""
     said = [*answers, call.intent or ""]
@@ -237,14 +233,11 @@ def _names(call: ToolCall) -> dict[str, str]:
             left += value.items()
         elif isinstance(value, list | tuple):
             left += ((key, item) for item in value)
-        elif (
-            isinstance(value, str | int)
-            and not isinstance(value, bool)
-            and len(text := str(value)) >= _SHORTEST
-        ):
-            words = name_words(str(key))
+        elif isinstance(value, str | int) and not isinstance(value, bool):
+            text, words = str(value), name_words(str(key))
             named = bool(words) and words[-1] in _NAMING
-            if (named or _NAME.fullmatch(text)) and " " not in text and not _DATE.match(text):
+            one_word = len(text) >= _SHORTEST and " " not in text and not _DATE.match(text)
+            if one_word and (named or _NAME.fullmatch(text)):
                 found[text] = str(key)
     return found
 
@@ -262,9 +255,8 @@ def _escalations(
                 untried.update((what, incident.tool) for what in _untried(incident, told, fallback_map))
         if untried:
             left = ", ".join(f"{what} for {tool}" for what, tool in untried.items())
-            yield Annotation(
-                Label.PREMATURE_ESCALATION, step, call.call_id, call.tool, f"still untried: {left}"
-            )
+            about = f"still untried: {left}"
+            yield Annotation(Label.PREMATURE_ESCALATION, step, call.call_id, call.tool, about)
 
 
 def _untried(incident: Incident, told: Told, fallback_map: FallbackMap) -> Iterator[str]:

@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import Any
 
 from btm.logs import dialects, wire
-from btm.logs.conversation import Conversation, Passed, RecordedCall, Skipped
+from btm.logs.conversation import Conversation, Passed, Read, RecordedCall, Skipped
 from btm.logs.finding import Found, are_updates, conversations_in, updates_in
 from btm.logs.layout import SHARED_IDS, described_in, id_in, plain_in, reward_in, start_in, task_in
 from btm.logs.parts import read_message
@@ -24,7 +24,7 @@ from btm.logs.turns import Turns
 from btm.logs.values import arguments_of, time_of
 
 
-def conversations(log: Log, name: str, path: Path = ()) -> Iterator[Conversation | Skipped | Passed]:
+def conversations(log: Log, name: str, path: Path = ()) -> Iterator[Read]:
     """Read every conversation of a log as reader ``name``; ``path`` leads to them in a large document."""
     if records_apart(log.sample) is None:
         yield from _message_a_record(log, name)
@@ -98,9 +98,8 @@ def _is_told(recorded: RecordedCall, other: RecordedCall) -> bool:
     )
 
 
-_AS_THEY_ARE = frozenset(
-    ("created_at", "call_id", "user")
-)  # with one of these a list may be newest first, or of pairs
+# With one of these a list may be newest first, or of pairs.
+_AS_THEY_ARE = frozenset(("created_at", "call_id", "user"))
 
 
 def _conversation(found: Found, digest: str, place: str, name: str) -> Conversation:
@@ -113,7 +112,7 @@ def _conversation(found: Found, digest: str, place: str, name: str) -> Conversat
     return made._replace(described=described) if described and made.batches else made
 
 
-def _message_a_record(log: Log, name: str) -> Iterator[Conversation | Skipped | Passed]:
+def _message_a_record(log: Log, name: str) -> Iterator[Read]:
     """Read a log whose records are messages: one conversation, or one for each id that the messages name.
 
     Calls and answers are held until the end of the log, the other messages are not.

@@ -138,5 +138,8 @@ class Skipped(NamedTuple):
         return f"{place}: {self.reason}"
 
 
-Item = Conversation | Entry | Skipped | Passed
-"""What a reader gives."""
+Read = Conversation | Skipped | Passed
+"""What is read from logs."""
+
+Item = Read | Entry
+"""What a reader gives: entries are put together to conversations later."""

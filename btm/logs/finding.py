@@ -28,17 +28,8 @@ _RESPONSES = (
 )  # fmt: skip
 # Further in: of a HAR file, of a logged body.
 _INSIDE = (
-    *_REQUESTS,
-    *_RESPONSES,
-    "content",
-    "message",
-    "kwargs",
-    "data",
-    "inputbodyjson",
-    "outputbodyjson",
-    "postdata",
-    "text",
-)
+    *_REQUESTS, *_RESPONSES, "content", "message", "kwargs", "data", "inputbodyjson", "outputbodyjson", "postdata", "text",
+)  # fmt: skip
 _ONE_OF = frozenset(("choices", "candidates", "generations"))  # alternatives, of which the first was taken
 _NODES = 8
 _NO_MESSAGES = frozenset(("tools", "functions", "tooldefinitions", "availabletools"))
@@ -76,9 +67,8 @@ def conversations_in(value: Any, owner: Mapping[str, Any] | None = None, depth: 
                 yield from several
                 return
     for name, held in value.items():
-        inner = (
-            parsed_json(held) if depth < _TEXTS and type(held) is str and held[:2] in ('{"', "[{") else held
-        )
+        in_text = depth < _TEXTS and type(held) is str and held[:2] in ('{"', "[{")
+        inner = parsed_json(held) if in_text else held
         if inner and isinstance(inner, dict | list) and plain(str(name)) not in _NO_MESSAGES:
             yield from conversations_in(inner, around, depth + 1)
 
@@ -103,19 +93,11 @@ def _unfolded(item: Any) -> list[Any]:
             return item[:1]  # AgentScope's, beside its marks
         if "action" in item[0] and isinstance(item[1], dict) and "observation" in item[1]:
             return item  # OpenHands'
-    if (
-        isinstance(item, dict)
-        and isinstance(item.get("assistant"), dict)
-        and isinstance(item.get("user"), dict)
-    ):
+    if isinstance(item, dict) and all(isinstance(item.get(who), dict) for who in ("assistant", "user")):
         said = item["user"].get("content")  # Amazon Q's
         sides = (("user", said if isinstance(said, dict) else item["user"]), ("assistant", item["assistant"]))
-        return [
-            {"role": who, **inner}
-            for who, side in sides
-            for inner in side.values()
-            if isinstance(inner, dict)
-        ]
+        inside = ((who, inner) for who, side in sides for inner in side.values())
+        return [{"role": who, **inner} for who, inner in inside if isinstance(inner, dict)]
     return [item]
 
 
@@ -176,9 +158,8 @@ def _oldest_first(messages: list[Any]) -> list[Any]:
         return messages[::-1]
     times = [time_of(m["created_at"]) for m in messages if isinstance(m, dict) and "created_at" in m]
     known = [at for at in times if at is not None]
-    backwards = (
-        len(known) == len(messages) > 1 and all(a >= b for a, b in pairwise(known)) and known[0] > known[-1]
-    )
+    dated = len(known) == len(messages) > 1
+    backwards = dated and all(a >= b for a, b in pairwise(known)) and known[0] > known[-1]
     return messages[::-1] if backwards else messages
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from btm.fallback import FallbackMap
 from btm.learning.posterior import Decay
-from btm.logs.conversation import Conversation, Passed, Skipped
+from btm.logs.conversation import Conversation, Passed, Read, Skipped
 from btm.logs.eventlog import NAME as EVENTS
 from btm.logs.identity import Beginnings, beginnings, told_before
 from btm.logs.learned import LearnedFrom
@@ -164,7 +164,7 @@ def _some_of_each(attempts: Sequence[Attempt]) -> Sequence[Attempt]:
 
 
 def fit(
-    conversations: Iterable[Conversation | Skipped | Passed],
+    conversations: Iterable[Read],
     fallback_map: FallbackMap,
     *,
     decay: Decay,
@@ -178,7 +178,7 @@ def fit(
 
 def teach(
     listener: Listener,
-    conversations: Iterable[Conversation | Skipped | Passed],
+    conversations: Iterable[Read],
     decay: Decay,
     fitted_before: Container[str] = frozenset(),
     fitted_here: Container[str] = frozenset(),

@@ -27,7 +27,7 @@ from typing import NamedTuple, TypeVar, cast
 from btm.errors import TraceError
 from btm.fallback import FallbackMap
 from btm.learning.posterior import Decay
-from btm.logs.conversation import Conversation, Passed, Skipped
+from btm.logs.conversation import Read, Skipped
 from btm.logs.fit import Fit, teach
 from btm.logs.formats import named_reader
 from btm.logs.learned import LearnedFrom
@@ -35,7 +35,7 @@ from btm.logs.listening import Listener
 from btm.logs.loose import Gathered, Gathering, put_in_order
 from btm.logs.reading import logs_to_read, opened, read_items, read_whole
 from btm.logs.records import Excerpt, Piece
-from btm.logs.source import STDIN, LogFile, Watch, find_logs
+from btm.logs.source import STDIN, LogFile, Paths, Watch, find_logs
 from btm.logs.unread import lost_in
 
 _PART_BYTES = 512 << 10
@@ -53,15 +53,15 @@ class _Part(NamedTuple):
     log: str = ""
     reader: str = ""
     pieces: tuple[Piece | Skipped, ...] = ()
-    conversations: tuple[Conversation | Gathered | Skipped | Passed, ...] = ()
+    conversations: tuple[Read | Gathered, ...] = ()
 
-    def read(self) -> Iterator[Conversation | Skipped | Passed]:
+    def read(self) -> Iterator[Read]:
         """Give the part's conversations."""
         if not self.reader:
             return put_in_order(self.conversations)
         items = named_reader(self.reader).read(Excerpt(self.log, self.pieces))
         # Records that lie apart are whole conversations.
-        return cast("Iterator[Conversation | Skipped | Passed]", items)
+        return cast("Iterator[Read]", items)
 
 
 @dataclass(frozen=True)
@@ -75,20 +75,10 @@ class Work:
     lived: Container[str] = frozenset()
     keep: bool = False
 
-    def do(
-        self, conversations: Iterable[Conversation | Skipped | Passed], repeated: Container[str] = ()
-    ) -> Fit:
+    def do(self, conversations: Iterable[Read], repeated: Container[str] = ()) -> Fit:
         """Learn from conversations other than those that were fitted before or are ``repeated``."""
-        listener = _listener(self.map_name, self.now)
-        return teach(
-            listener,
-            conversations,
-            self.decay,
-            self.fitted_before,
-            repeated,
-            lived=self.lived,
-            keep=self.keep,
-        )
+        listener, known = _listener(self.map_name, self.now), (self.fitted_before, repeated)
+        return teach(listener, conversations, self.decay, *known, lived=self.lived, keep=self.keep)
 
 
 @lru_cache(maxsize=1)
@@ -96,7 +86,7 @@ def _listener(map_name: str | None, now: float) -> Listener:
     return Listener(FallbackMap.load(map_name) if map_name else FallbackMap.empty(), now=now)
 
 
-def suitable_workers(paths: Iterable[str | os.PathLike[str]]) -> int:
+def suitable_workers(paths: Paths) -> int:
     """Return how many workers these logs are worth: one for a few megabytes, else one for each processor, up to 8.
 
     How much comes in by stdin cannot be known, and is taken to be much. Raises what ``logs_to_read`` raises.
@@ -111,7 +101,7 @@ def suitable_workers(paths: Iterable[str | os.PathLike[str]]) -> int:
 
 
 def fit_logs(
-    paths: Iterable[str | os.PathLike[str]],
+    paths: Paths,
     work: Work,
     *,
     workers: int = 1,
@@ -128,7 +118,12 @@ def fit_logs(
     """
     _listener(work.map_name, work.now)  # a wrong map is reported before anything is read, and by one process
     whole = Fit()
-    for part in _parts_done(paths, work, whole.fitted, workers, format, strict, watch):
+    if workers == 1:
+        conversations = read_items(paths, format=format, strict=strict, watch=watch)
+        done: Iterator[Fit] = (work.do(some, whole.fitted) for some in _batches(conversations))
+    else:
+        done = _shared(_parts(logs_to_read(paths, format), format, watch), work, whole.fitted, workers)
+    for part in done:
         if strict and part.skipped:
             raise TraceError(str(part.skipped[0]))
         if on_part is not None:
@@ -137,24 +132,11 @@ def fit_logs(
     return whole
 
 
-def _parts_done(
-    paths: Iterable[str | os.PathLike[str]],
-    work: Work,
-    seen: LearnedFrom,
-    workers: int,
-    name: str | None,
-    strict: bool,
-    watch: Watch | None,
-) -> Iterator[Fit]:
-    if workers == 1:
-        conversations = read_items(paths, format=name, strict=strict, watch=watch)
-        for some in _batches(conversations):
-            yield work.do(some, seen)
-        return
-    logs = logs_to_read(paths, name)
+def _shared(parts: Iterator[_Part], work: Work, seen: LearnedFrom, workers: int) -> Iterator[Fit]:
+    """Have several processes work on the parts; ``seen`` grows as what they learned is merged."""
     read: dict[str, list[int]] = {}  # of each log whose records the workers read: calls, and those answered
     with _pool(workers, work) as pool:
-        for part, (done, asked) in _in_order(pool, _parts(logs, name, watch), workers * _WAITING):
+        for part, (done, asked) in _in_order(pool, parts, workers * _WAITING):
             repeated = {digest for digest in asked if digest in seen}
             # Two parts that hold the same conversation is rare, and nothing was written yet: do it again without.
             learned = work.do(part.read(), repeated) if repeated else done
@@ -192,7 +174,7 @@ def _parts(logs: Iterable[LogFile], name: str | None, watch: Watch | None) -> It
         yield from _whole(iter(gathering))
 
 
-def _whole(items: Iterator[Conversation | Skipped | Passed] | Iterator[Gathered]) -> Iterator[_Part]:
+def _whole(items: Iterator[Read] | Iterator[Gathered]) -> Iterator[_Part]:
     for some in _batches(items):
         yield _Part(conversations=tuple(some))
 

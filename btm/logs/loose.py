@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 
 import orjson
 
-from btm.logs.conversation import NO_RESULT, Conversation, Entry, Item, Passed, Skipped
+from btm.logs.conversation import NO_RESULT, Conversation, Entry, Item, Read, Skipped
 from btm.logs.eventlog import outcome_from, reported
 from btm.logs.groups import Groups
 from btm.logs.joining import LONE, SNAPSHOT, gathered, joined, snapshot
@@ -126,7 +126,7 @@ class Gathering:
     def __exit__(self, *_: object) -> None:
         self._groups.__exit__()
 
-    def of(self, items: Iterable[Item]) -> Iterator[Conversation | Skipped | Passed]:
+    def of(self, items: Iterable[Item]) -> Iterator[Read]:
         """Keep the entries among ``items``, and pass everything else on."""
         for item in items:
             if type(item) is Entry:
@@ -151,8 +151,8 @@ class Gathering:
 
 
 def put_in_order(
-    items: Iterable[Conversation | Gathered | Skipped | Passed],
-) -> Iterator[Conversation | Skipped | Passed]:
+    items: Iterable[Read | Gathered],
+) -> Iterator[Read]:
     """Make conversations of what was gathered; everything else is passed on."""
     for item in items:
         if type(item) is not Gathered:
@@ -245,9 +245,8 @@ def _joins(calls: list[LooseCall]) -> Iterator[bool]:
 
 def _add(turns: Turns, call: LooseCall, reports: Mapping[str, str]) -> None:
     effect = Effect(call.effect)
-    slot = turns.call(
-        call.tool, call.arguments, call.call_id or call.own_id, call.start, intent=call.intent, effect=effect
-    )
+    own = call.call_id or call.own_id
+    slot = turns.call(call.tool, call.arguments, own, call.start, intent=call.intent, effect=effect)
     outcome: Outcome | None = None if call.verdict is None else outcome_from(call.verdict)
     if (kind := reports.get(call.call_id)) is not None:
         outcome = reported(kind)

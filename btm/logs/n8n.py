@@ -55,22 +55,11 @@ def _call(run: Mapping[str, Any], node: str, conversation: str, own: str) -> Loo
     given, value = _items(run.get("inputOverride")), _items(run.get("data"))
     found = {"error": run.get("error"), "status": run.get("executionStatus"), "output": value}
     result, is_error, error_type = answer_of({k: v for k, v in found.items() if v is not None}, ("output",))
-    asked = (
-        given.get("query", given) if isinstance(given, dict) and given.keys() <= {"query", "input"} else given
-    )
-    return LooseCall(
-        conversation,
-        own,
-        node,
-        arguments_of(asked),
-        own,
-        start,
-        None if start is None or took is None else start + took / 1e3,
-        result is not NO_RESULT,
-        None if result is NO_RESULT else result,
-        is_error,
-        error_type,
-    )
+    if isinstance(given, dict) and given.keys() <= {"query", "input"}:
+        given = given.get("query", given)
+    end = None if start is None or took is None else start + took / 1e3
+    came = result is not NO_RESULT, None if result is NO_RESULT else result, is_error, error_type
+    return LooseCall(conversation, own, node, arguments_of(given), own, start, end, *came)
 
 
 def _items(data: Any) -> Any:

@@ -61,10 +61,9 @@ def read_message(turns: Turns, given: Any) -> None:
 
 def _tells_both(turns: Turns, found: Mapping[str, Any]) -> bool:
     """Whether a tool's message holds the call, too, which nothing before it told of."""
-    whole = (
-        "toolname" in found and holds(found, words.ARGUMENTS) and first(found, words.OWN_RESULT) is not None
-    )
-    return whole and not turns.awaits(str(first(found, words.ANSWERS_ID)))
+    asked = "toolname" in found and holds(found, words.ARGUMENTS)
+    told = asked and first(found, words.OWN_RESULT) is not None
+    return told and not turns.awaits(str(first(found, words.ANSWERS_ID)))
 
 
 def _listen(turns: Turns, found: Mapping[str, Any]) -> list[str]:
@@ -114,13 +113,11 @@ def _read_containers(turns: Turns, found: dict[str, Any], who: str, at: float | 
     around = sense(kind_of(found)) if kind_of(found) else Sense.NOTHING
     for name in words.CONTAINERS:
         value = found.get(name)
+        means = Sense.CALL if name in words.CALLS else Sense.ANSWER if name in words.ANSWERS else around
         if type(value) is dict:
             value = _listed(name, value)
         for part in value if type(value) is list else ():
             if type(part) is dict:
-                means = (
-                    Sense.CALL if name in words.CALLS else Sense.ANSWER if name in words.ANSWERS else around
-                )
                 any_part |= _read_piece(turns, part, who, at, means, depth)
     extra = found.get("additionalkwargs")
     if not any_part and type(extra) is dict:
@@ -159,11 +156,8 @@ def _read_piece(
         _answer(turns, found)
         return True
     inside = depth < _DEPTH and type(found.get("text")) is not str
-    return (
-        inside
-        and any(type(found.get(n)) in (list, dict) for n in words.CONTAINERS)
-        and _read_containers(turns, found, who, at, depth + 1)
-    )
+    inside = inside and any(type(found.get(n)) in (list, dict) for n in words.CONTAINERS)
+    return inside and _read_containers(turns, found, who, at, depth + 1)
 
 
 def read_part(turns: Turns, part: dict[str, Any], at: float | None) -> bool:
@@ -197,14 +191,11 @@ def _call(turns: Turns, found: dict[str, Any], word: str, at: float | None) -> N
     given = arguments_of(arguments)
     if given.keys() == {name} and isinstance(given[name], dict):  # Dify's
         given = given[name]
-    elif (
-        given.keys() == {"args", "kwargs"} and not given["args"] and isinstance(given["kwargs"], dict)
-    ):  # LlamaIndex's
-        given = given["kwargs"]
-    slot = turns.call(
-        name, given, first(found, words.CALL_ID), time_of(first(found, words.WHEN)) if at is None else at
-    )
-    ended = any(found.get(name) is True for name in words.SUCCESS) or first(found, words.TOOK) is not None
+    elif given.keys() == {"args", "kwargs"} and not given["args"] and isinstance(given["kwargs"], dict):
+        given = given["kwargs"]  # LlamaIndex's
+    at = time_of(first(found, words.WHEN)) if at is None else at
+    slot = turns.call(name, given, first(found, words.CALL_ID), at)
+    ended = _went_well(found) or first(found, words.TOOK) is not None
     if first(found, words.OWN_RESULT) is not None or failed(found)[0] or ended:
         value, is_error, error_type = answer_of(found, words.OWN_RESULT)
         if "toolinput" in found and isinstance(said := parsed_json(value), dict) and said.keys() == {name}:
@@ -216,10 +207,8 @@ def _call(turns: Turns, found: dict[str, Any], word: str, at: float | None) -> N
 
 
 def _went_well(found: Mapping[str, Any]) -> bool:
-    return (
-        any(found.get(name) is True for name in words.SUCCESS)
-        or plain(str(found.get("status"))) in words.WENT_WELL
-    )
+    said = any(found.get(name) is True for name in words.SUCCESS)
+    return said or plain(str(found.get("status"))) in words.WENT_WELL
 
 
 def _answer(turns: Turns, found: dict[str, Any]) -> None:

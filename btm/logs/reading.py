@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from btm.errors import TraceError, UnknownFormatError
-from btm.logs.conversation import Conversation, Passed, Skipped
+from btm.logs.conversation import Conversation, Passed, Read, Skipped
 from btm.logs.formats import BEGINS, Reader, named_reader, reader_for
 from btm.logs.loose import Gathering, put_in_order
 from btm.logs.records import Log
-from btm.logs.source import STDIN, ByteStream, LogFile, Watch, find_logs, open_log
+from btm.logs.source import STDIN, ByteStream, LogFile, Paths, Watch, find_logs, open_log
 from btm.logs.unread import Counted, lost_in
 
 
 def read_conversations(
-    paths: Iterable[str | os.PathLike[str]],
+    paths: Paths,
     *,
     format: str | None = None,  # noqa: A002 - what the command line calls it
     strict: bool = False,
@@ -39,18 +38,18 @@ def read_conversations(
 
 
 def read_items(
-    paths: Iterable[str | os.PathLike[str]],
+    paths: Paths,
     *,
     format: str | None = None,  # noqa: A002 - what the command line calls it
     strict: bool = False,
     watch: Watch | None = None,
-) -> Iterator[Conversation | Skipped | Passed]:
+) -> Iterator[Read]:
     """Read like :func:`read_conversations`, and say as well what was passed over because there is nothing in it."""
     logs = logs_to_read(paths, format)
     return _read(logs, format, strict=strict, watch=watch)
 
 
-def logs_to_read(paths: Iterable[str | os.PathLike[str]], name: str | None) -> list[LogFile]:
+def logs_to_read(paths: Paths, name: str | None) -> list[LogFile]:
     """Return the logs that ``paths`` mean; raises for them what ``read_conversations`` does."""
     logs = list(find_logs(paths))
     if name is None:
@@ -67,18 +66,14 @@ def _check(log: LogFile) -> None:
             pass  # it raises for one that no reader knows
 
 
-def _read(
-    logs: list[LogFile], name: str | None, *, strict: bool, watch: Watch | None
-) -> Iterator[Conversation | Skipped | Passed]:
+def _read(logs: list[LogFile], name: str | None, *, strict: bool, watch: Watch | None) -> Iterator[Read]:
     for found in _conversations(logs, name, watch):
         if strict and isinstance(found, Skipped):
             raise TraceError(str(found))
         yield found
 
 
-def _conversations(
-    logs: list[LogFile], name: str | None, watch: Watch | None
-) -> Iterator[Conversation | Skipped | Passed]:
+def _conversations(logs: list[LogFile], name: str | None, watch: Watch | None) -> Iterator[Read]:
     with Gathering() as gathering:
         for log in logs:
             with opened(log, name, watch) as found:
@@ -89,9 +84,7 @@ def _conversations(
         yield from put_in_order(gathering)
 
 
-def read_whole(
-    path: str, reader: Reader, log: Log, gathering: Gathering
-) -> Iterator[Conversation | Skipped | Passed]:
+def read_whole(path: str, reader: Reader, log: Log, gathering: Gathering) -> Iterator[Read]:
     """Read one log; entries are kept for later, and what nothing could be read from is said to be lost."""
     items = Counted(reader.read(log))
     yield from gathering.of(items)

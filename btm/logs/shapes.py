@@ -9,7 +9,7 @@ from btm.logs import steps, streams, wire, words
 from btm.logs.values import parsed_json, time_of
 from btm.logs.words import Sense, fields, first, sense, speaker
 
-_DEPTH = 6
+_DEPTH, _NONE = 6, Sense.NOTHING
 _ENDS = (*words.RESULT, *words.ERROR_TEXT, "error", *words.SUCCESS, "status")
 # Where a call keeps its fields.
 _INSIDE = ("function", "custom", "state", "toolcall", "invocation", "action", "call", "rawitem")
@@ -50,7 +50,7 @@ def is_message(value: Any) -> bool:
         wire.is_wire(found)
         or steps.is_step(found)
         or streams.is_streamed(found)
-        or shape_of(found)[0] is not Sense.NOTHING
+        or shape_of(found)[0] is not _NONE
     ):
         return True
     if kind_of(found) and said(found):
@@ -113,11 +113,8 @@ def _is_envelope(found: dict[str, Any], inner: Mapping[str, Any]) -> bool:
         return not (said(found) and role_of(found))
     if told is not found:  # what was called or answered stands beside the message that says it
         return said(inside) and bool(role_of(inside))
-    return (
-        means is Sense.CALL
-        and not holds(found, words.ARGUMENTS)
-        and holds(inside, ("toolname", *words.ARGUMENTS))
-    )
+    bare = means is Sense.CALL and not holds(found, words.ARGUMENTS)
+    return bare and holds(inside, ("toolname", *words.ARGUMENTS))
 
 
 def _plain(value: Any) -> Any:

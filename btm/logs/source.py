@@ -37,6 +37,9 @@ _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # what PowerShell writes
 _ZSTD_PIECE = 8 << 10
 
 
+Paths = Iterable[str | os.PathLike[str]]
+"""Files, folders, globs, or ``-`` for stdin."""
+
 Watch = Callable[[int], None]
 """Is told, as a log is read, how many bytes more."""
 
@@ -55,7 +58,7 @@ class LogFile(NamedTuple):
     named: bool
 
 
-def find_logs(paths: Iterable[str | os.PathLike[str]]) -> Iterator[LogFile]:
+def find_logs(paths: Paths) -> Iterator[LogFile]:
     """Give each log that ``paths`` mean, folders and globs in sorted order; hidden files of folders stay out.
 
     Raises TraceError for a path that does not exist and for a glob that matches nothing.

@@ -89,18 +89,11 @@ def _as_otel(record: Mapping[str, Any]) -> Mapping[str, Any]:
         return record
     attributes = tags if isinstance(tags, dict) else {tag["key"]: tag.get("value") for tag in tags}
     start = record.get("startTime", record.get("timestamp")) or 0
-    events = [
-        {"name": said.get("event"), "attributes": said}
-        for log in record.get("logs") or ()
-        for said in [{field["key"]: field.get("value") for field in log.get("fields") or ()}]
-    ]
-    above = [
-        r.get("spanID") for r in record.get("references") or () if r.get("refType") in (None, "CHILD_OF")
-    ]
-    code = attributes.get("otel.status_code") or (
-        "ERROR" if str(attributes.get("error", "")).lower() not in ("", "false") else None
-    )
+    said = [{f["key"]: f.get("value") for f in log.get("fields") or ()} for log in record.get("logs") or ()]
+    references = record.get("references") or ()
+    above = [r.get("spanID") for r in references if r.get("refType") in (None, "CHILD_OF")]
     error = attributes.get("error")
+    lost = "ERROR" if str(error or "").lower() not in ("", "false") else None
     return {
         "traceId": record.get("traceID", record.get("traceId")),
         "spanId": record.get("spanID", record.get("id")),
@@ -110,11 +103,11 @@ def _as_otel(record: Mapping[str, Any]) -> Mapping[str, Any]:
         "endTimeUnixNano": int((start + record["duration"]) * 1_000),
         "attributes": attributes,
         "status": {
-            "code": code,
+            "code": attributes.get("otel.status_code") or lost,
             "message": attributes.get("otel.status_description")
             or (error if isinstance(error, str) and error != "true" else None),
         },
-        "events": events,
+        "events": [{"name": one.get("event"), "attributes": one} for one in said],
     }
 
 
@@ -128,9 +121,8 @@ def attributes_of(record: Mapping[str, Any]) -> dict[str, Any]:
             return {name: _unquoted(value) for name, value in given.items()}
         return given if dict not in map(type, given.values()) else dict(_flat(given, "", 0))
     prefix = "attributes."
-    return dict(
-        _flat({key.removeprefix(prefix): record[key] for key in record if key.startswith(prefix)}, "", 0)
-    )
+    named = {key.removeprefix(prefix): record[key] for key in record if key.startswith(prefix)}
+    return dict(_flat(named, "", 0))
 
 
 def _unquoted(value: Any) -> Any:

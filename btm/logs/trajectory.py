@@ -150,9 +150,7 @@ class Trajectory:
     def from_json(cls, value: Mapping[str, Any]) -> Self:
         """Read a trajectory. Raises KeyError, TypeError or ValueError when the record is not one."""
         known, extra = _split(cls, value)
-        known["steps"] = tuple(
-            TrajectoryStep.from_json(step, index) for index, step in enumerate(value["steps"])
-        )
+        known["steps"] = tuple(TrajectoryStep.from_json(step, at) for at, step in enumerate(value["steps"]))
         for name in ("failure_summary", "metadata"):
             known[name] = known.get(name) or {}
         return cls(**{"trajectory_id": "", **known}, extra=extra)

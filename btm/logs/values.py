@@ -152,27 +152,26 @@ _FEWEST_COLUMNS = 3
 
 def rows_in(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the rows of a table that is written by columns, as pandas and Logfire write them; none for anything else."""
-    columns = record.get("columns")
+    columns, data = record.get("columns"), record.get("data")
     if isinstance(columns, list) and columns and all(isinstance(c, dict) and "values" in c for c in columns):
         names = [str(column.get("name")) for column in columns]
         return [
             dict(zip(names, row, strict=True)) for row in zip(*(c["values"] for c in columns), strict=True)
         ]
-    data = record.get("data")
     if (
         isinstance(columns, list)
         and isinstance(data, list)
         and data
-        and all(isinstance(row, list) for row in data)
+        and all(isinstance(r, list) for r in data)
     ):
         return [dict(zip(map(str, columns), row, strict=False)) for row in data]
     first = next(iter(record.values()), None)
-    if isinstance(first, list) and len(record) > _FEWEST_COLUMNS:
-        lists = [
-            column for column in record.values() if isinstance(column, list) and len(column) == len(first) > 0
-        ]
-        if len(lists) == len(record):
-            return [dict(zip(record, row, strict=True)) for row in zip(*lists, strict=True)]
+    if (
+        isinstance(first, list)
+        and len(record) > _FEWEST_COLUMNS
+        and all(isinstance(column, list) and len(column) == len(first) > 0 for column in record.values())
+    ):
+        return [dict(zip(record, row, strict=True)) for row in zip(*record.values(), strict=True)]
     if not (isinstance(first, dict) and first and len(record) > 1 and all(map(str.isdecimal, first))):
         return []
     if not all(isinstance(column, dict) and column.keys() == first.keys() for column in record.values()):

@@ -20,15 +20,12 @@ LOOKS_FOR = "`trajectory_id` and `steps` with a `tool_name` each"
 
 def matches(sample: Sample) -> bool:
     """Whether the log's first records are trajectories."""
-    found = any(
-        "steps" in record
-        and not _MARKS.isdisjoint(record)
-        and "schema_version" not in record  # that is ATIF's
-        for record in sample.objects
-    )
-    return (
-        found or "trajectories" in sample.keys or (not sample.records and b'"trajectory_id"' in sample.head)
-    )
+    for record in sample.objects:
+        if (
+            "steps" in record and not _MARKS.isdisjoint(record) and "schema_version" not in record
+        ):  # that is ATIF's
+            return True
+    return "trajectories" in sample.keys or (not sample.records and b'"trajectory_id"' in sample.head)
 
 
 _MARKS = frozenset({"trajectory_id", "final_outcome", "failure_summary"})
@@ -56,21 +53,14 @@ def _conversation(record: Record) -> Conversation:
         _add(turns, step)
     turns.task = trajectory.task_description or ""
     task_id = str(trajectory.extra.get("task_id") or "")
-    reward = trajectory.reward
-    return turns.conversation(
-        record.place, digest, NAME, reward=reward, started_at=started_at, task_id=task_id
-    )
+    own, reward = (record.place, digest, NAME), trajectory.reward
+    return turns.conversation(*own, reward=reward, started_at=started_at, task_id=task_id)
 
 
 def _add(turns: Turns, step: TrajectoryStep) -> None:
     extra = step.extra
-    slot = turns.call(
-        step.tool_name,
-        arguments_of(step.input_params),
-        extra.get("call_id"),
-        time_of(extra.get("at")),
-        intent=step.intent,
-    )
+    given, at = arguments_of(step.input_params), time_of(extra.get("at"))
+    slot = turns.call(step.tool_name, given, extra.get("call_id"), at, intent=step.intent)
     told(slot, step.agent_observation, extra.get("reasoning"), extra.get("intent_source"))
     result, failed = _result(step.response), step.failure_type is not None
     # The types of logic are about the agent; and a step without response or failure has not been answered.
@@ -82,10 +72,6 @@ def _add(turns: Turns, step: TrajectoryStep) -> None:
 def _result(response: Mapping[str, Any]) -> Any:
     """Return the body of a response that says nothing else, and otherwise the whole, for the code tells too."""
     said = {name for name, value in response.items() if value is not None}
-    if not said:
-        return NO_RESULT
-    return (
-        response["body"]
-        if said == {"body"} or (said == {"body", "status_code"} and response["status_code"] == 200)
-        else response
-    )
+    if said == {"body"} or (said == {"body", "status_code"} and response["status_code"] == 200):
+        return response["body"]
+    return response if said else NO_RESULT
