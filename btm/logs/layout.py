@@ -8,7 +8,7 @@ from typing import Any
 from btm.logs.values import number_of, time_of
 
 LISTS = (
-    "trajectory", "messages", "traj", "conversation", "conversations", "history", "events", "steps",
+    "trajectory", "run_steps", "messages", "traj", "conversation", "conversations", "history", "events", "steps",
     "intermediate_steps", "intermediateSteps", "chatMessages", "requests", "transcript_with_tool_calls", "transcript",
     "mapping",
 )  # fmt: skip

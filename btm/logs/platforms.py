@@ -47,20 +47,20 @@ _TRACE = ("traceid", "attributestraceid", "rootspanid", "propertiesaitraceid")
 _OWN = ("spanid", "attributesspanid", "id", "observationid", "eventid")
 _PARENT = ("parentobservationid", "parentid", "attributesparentid", "parentspanid", "spanparents",
            "parentrunid")  # fmt: skip
-_START = ("startns", "attributesstartns", "attributesstartms", "starttime", "startedat", "metricsstart", "start",
-          "timestampsstartedat", "createdat", "timestamp")  # fmt: skip
-_END = ("endtime", "endedat", "metricsend", "timestampsfinishedat", "end")
+_START = ("startns", "starttimems", "attributesstartns", "attributesstartms", "starttime", "startedat", "metricsstart",
+          "start", "timestampsstartedat", "createdat", "timestamp")  # fmt: skip
+_END = ("endtime", "endtimems", "endedat", "metricsend", "timestampsfinishedat", "end")
 _SESSION = ("genaiconversationid", "sessionid", "threadid", "conversationid", "attributessessionid")
 _ERROR = ("error", "metaerrormessage", "metaerror", "attributeserror", "attributeserrormessage", "exception", "errorinfo",
           "statusmessage")  # fmt: skip
 _ERROR_TYPE = ("errortype", "metaerrortype", "errorinfoexceptiontype")
 _STATUS = (
-    "attributesgenkitstate", "status", "attributesstatus", "genaitoolstatus", "level", "otelstatuscode"
+    "attributesgenkitstate", "status", "attributesstatus", "genaitoolstatus", "level", "otelstatuscode", "statuscode"
 )  # fmt: skip
 _INSIDE = frozenset(("meta", "span", "attributes", "input", "output", "spandata", "spanattributes", "metrics", "weave",
                      "errorinfo", "timestamps", "properties"))  # fmt: skip
 _CHILDREN = ("content", "observations", "spans", "children", "child_runs", "calls", "data", "traces", "runs", "rows",
-             "events", "results", "result")  # fmt: skip
+             "events", "results", "result", "child_spans", "root_span_dumps")  # fmt: skip
 _PREFIX = re.compile(r"^(?:execute_tool|running tool:?|tool:)\s+")
 _DEPTH = 8
 
@@ -83,7 +83,8 @@ def _calls(record: Any, trace: str, depth: int) -> Iterator[Loose]:
     if rows := rows_in(record):
         yield from _calls(rows, trace, depth + 1)
         return
-    flat = {**_carried(record), **dict(_flat(record, "", 0))}
+    flat = _laid_out(record)
+    trace = trace or (str(flat.get("spanid") or "") if "childspans" in flat else "")  # W&B's tree is a trace
     kind = first(flat, _KIND)
     own = _trace_of(flat)
     if (_is_tool(flat) or _gives_tool_message(flat)) and first(flat, _NAME) is not None and (own or trace):
@@ -102,6 +103,14 @@ def _calls(record: Any, trace: str, depth: int) -> Iterator[Loose]:
             if isinstance(inner, dict) and key == "spans":  # Genkit's, by their ids
                 inner = [*inner.values()]
             yield from _calls(inner, trace, depth + 1)
+
+
+def _laid_out(record: Mapping[str, Any]) -> dict[str, Any]:
+    flat = {**_carried(record), **dict(_flat(record, "", 0))}
+    told = record.get("results") if "child_spans" in record else None
+    if isinstance(told, list) and told and isinstance(told[0], dict):
+        flat |= {name: told[0].get(name) for name in ("inputs", "outputs")}
+    return flat
 
 
 def _carried(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -79,7 +79,7 @@ def _looks_like_span(record: Mapping[str, Any]) -> bool:
     return bool(trace and span_id and not _PLATFORMS_OWN & record.keys())
 
 
-_PLATFORMS_OWN = frozenset({"meta", "span_attributes", "root_span_id", "span_data"})
+_PLATFORMS_OWN = frozenset({"meta", "span_attributes", "root_span_id", "span_data", "request"})
 
 
 def _as_otel(record: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -252,6 +252,8 @@ def test_assistants_run_steps_and_messages(tmp_path: Path) -> None:
         {"id": "msg_1", "object": "thread.message", "created_at": 1, "thread_id": "thread_1", "role": "user",
          "content": [{"type": "text", "text": {"value": TASK, "annotations": []}}], "status": "completed"}
     )  # fmt: skip
+    thread = {"messages": [said.model_dump()], "run_steps": [one.model_dump() for one in newest_first]}
+    assert told(tmp_path / "thread", json.dumps(thread)) == STORY
     messages = pages.SyncCursorPage[threads.Message](data=[said], has_more=False)
     assert told(tmp_path / "messages", messages.model_dump_json()) == (1, 0, 0)
 

@@ -68,6 +68,8 @@ PLATFORMS = (
     _row("datadog", "spans whose `meta` has the `span.kind` tool", "span.kind=tool meta", "span_id meta span kind=tool",
          "span_kind=tool ml_app", "type=span span_kind=tool start_ms", "meta span_id start_ns"),
     _row("weave", "calls with an `op_name`", "op_name trace_id"),
+    _row("wandb", "a tree of spans with `child_spans`, or rows with its `root_span_dumps`", "root_span_dumps",
+         "child_spans span_kind"),
     _row("mlflow", "traces whose spans have an `mlflow.spanType`", "mlflow.spanType", parse=platforms.spans),
     _row("jaeger", "`spans` with a `traceID` and `operationName`", "traceID operationName", parse=platforms.spans),
     _row("logfire", "rows with an `otel_status_code` or a `span_name`", "otel_scope_name span_id", "span_name trace_id",
