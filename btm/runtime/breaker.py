@@ -224,7 +224,9 @@ class Circuits:
         dead = family in (Family.TRANSIENT, Family.PERSISTENT)
         found: list[CircuitChange] = []
         for name in self._names(tool):
-            circuit = self._circuits.setdefault(name, _Circuit(name, self._settings))
+            circuit = self._circuits.get(name)
+            if circuit is None:
+                circuit = self._circuits[name] = _Circuit(name, self._settings)
             if dead and circuit.open is None and not circuit.counts(began_at, order, at, begun):
                 continue
             circuit.latest.append(_Seen(at, not dead, tool))
