@@ -23,7 +23,7 @@ from btm.classify.reading import members
 from btm.model import Effect, ErrorKind, ToolCall
 from btm.support.process_state import kept
 
-FAILED, SUSPECTED = 0.6, 0.35
+FAILED, SUSPECTED = 0.65, 0.3
 """Chances from which an answer that the rules take for a success is a failure, and from which it is suspected."""
 
 _LEAVES, _DEEPEST, _WIDEST, _ITEMS = 40, 6, 40, 3

@@ -313,7 +313,7 @@ def _is_message(body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool:
         return told and not any(body[name] for name in named.payload) and _is_coded(body, named)
     if len(body) <= _SMALL and any(_is_marked(value) for value in body.values()):
         return True
-    if ("documentation_url" in body and len(body) <= 5) or any(_is_class(value) for value in body.values()):
+    if "documentation_url" in body and len(body) <= 5:
         return True
     if any(
         str(body[c])[:40].lower() in keys.GOOD_CODES for c in named.codes if c in ("code", "type", "name")
@@ -332,17 +332,11 @@ def _is_message(body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool:
 
 _SMALL = 6
 _OWN = frozenset({"id", "name", "_id", "uuid", "jobs", "runs", "tests", "results", "items", "steps"})
-_CLASS = re.compile(r"(?:[\w$]+[.:\\]+)*[A-Z]\w{3,80}(?:Exception|Error|Fault)(?:, [\w. ,=]{1,200})?")
 
 
 def _is_marked(value: Any) -> bool:
     """Whether an envelope's part says of the whole that it is an error (``"sys": {"type": "Error"}``)."""
     return isinstance(value, Mapping) and str(value.get("type"))[:20].lower() in keys.FIRM_BAD
-
-
-def _is_class(value: Any) -> bool:
-    """Whether a value is the name of an exception's class, as .NET's and Java's frameworks put it beside a message."""
-    return isinstance(value, str) and 8 < len(value) < 300 and _CLASS.fullmatch(value) is not None
 
 
 def _of_small(body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool | None:
