@@ -193,6 +193,7 @@ def test_inspect_logs(form: str, tmp_path: Path) -> None:
     assert [c.is_error for c in conversations[0].calls] == [True, True, None]
 
 
+@pytest.mark.filterwarnings("ignore")  # the library's own, in the thread that writes
 def test_mlflow_traces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mlflow = library("mlflow")
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
