@@ -29,7 +29,7 @@ from btm.classify import (
 from btm.classify.ambiguity import is_ambiguous
 from btm.classify.echoes import without_echoed_fields, without_echoes
 from btm.classify.expectations import ErrorRule, Expectations
-from btm.classify.finding import NONE, WORDS, Finding
+from btm.classify.finding import NONE, STATUS, WORDS, Finding
 from btm.classify.reading import TEXT_LIMIT
 from btm.classify.shape import ShapeProfile
 from btm.classify.taming import plain_of, tamed
@@ -123,6 +123,8 @@ def _classify(
             return _outcome(_with_history(found, history), call, value)
     parsed, failure = _explicit(value, call, moment)
     if failure is not None and not failure.doubtful:
+        if _is_doubted(failure, parsed, call):
+            return _doubtful(failure._replace(confidence=opinion.SUSPECTED))
         return _outcome(_with_history(failure, history), call, value)
     quiet = silent.find(parsed, call, expectations, shape, moment)
     if quiet is not None and not quiet.doubtful:
@@ -133,6 +135,8 @@ def _classify(
 def _second_opinion(value: Any, parsed: Any, call: ToolCall, doubt: Finding | None) -> Outcome:
     """What an answer is that the rules take for a success, or doubt: by its look as a whole."""
     text = parsed if type(parsed) is str else None
+    if type(value) is str and without_echoes(value, call) != value:
+        return FINE  # it says in the caller's own words what it took
     if not opinion.has_one(parsed) or (doubt is not None and not doubt.rule.startswith(opinion.READ_BY)):
         return FINE if doubt is None else _doubtful(doubt)
     if type(parsed) is dict:
@@ -142,11 +146,23 @@ def _second_opinion(value: Any, parsed: Any, call: ToolCall, doubt: Finding | No
         return FINE if doubt is None else _doubtful(doubt)
     found = doubt or bodies.of_failed_value(parsed, call)
     if chance >= opinion.FAILED and not deciding.is_about_errors(call.tool):
-        sure = min(found.confidence, WORDS) if doubt is None else chance
+        sure = min(chance if doubt else found.confidence, WORDS)
         return _outcome(
             found._replace(doubtful=False, confidence=sure, rule=f"look:{found.rule}"), call, value
         )
     return _doubtful(found._replace(confidence=chance))
+
+
+def _is_doubted(failure: Finding, parsed: Any, call: ToolCall) -> bool:
+    """Whether an answer in which rules read a failure looks like a success as a whole."""
+    if (
+        failure.confidence >= STATUS
+        or not failure.rule.startswith(opinion.READ_BY)
+        or not opinion.has_one(parsed)
+    ):
+        return False
+    failure = guessing.refined(failure, failure.detail or _text_of(parsed), call)
+    return opinion.chance(parsed, parsed if type(parsed) is str else None, call, failure) < opinion.DOUBTED
 
 
 def _doubtful(failure: Finding) -> Outcome:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from btm.classify import carriers, deciding, languages, partial, rules
+from btm.classify import carriers, deciding, languages, opinion, partial, rules
 
 HEAD, TAIL = 400, 400
 """Characters at each end of a text that are read."""
@@ -34,4 +34,6 @@ def any_in(text: str) -> bool:
         return True
     if not short.isdisjoint([word[: rules.OPEN] for word in words]):
         return True
-    return not languages.marks().isdisjoint([word[: languages.CUT] for word in words])
+    if not languages.marks().isdisjoint([word[: languages.CUT] for word in words]):
+        return True
+    return opinion.leans_to_failure(words)

@@ -9,44 +9,54 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
 import orjson
 
-from btm.classify import carriers, deciding, words
+from btm.classify import carriers, deciding, guessing, words
 from btm.classify.finding import DEFAULT, STATUS, WORDS, Finding
 from btm.classify.keys import snake
 from btm.classify.reading import members
 from btm.model import Effect, ErrorKind, ToolCall
 from btm.support.process_state import kept
 
-FAILED, SUSPECTED = 0.65, 0.3
-"""Chances from which an answer that the rules take for a success is a failure, and from which it is suspected."""
+FAILED, SUSPECTED, DOUBTED = 0.7, 0.35, 0.3
+"""Chances from which an answer that the rules take for a success is a failure, and from which it is suspected; and below
+which a failure that the rules read in it is suspected only."""
+
+MARGINS = 0.6, 1.5
+"""How much likelier another kind must be than the rules', in logits, where they guess and where they are likely right."""
 
 _LEAVES, _DEEPEST, _WIDEST, _ITEMS = 40, 6, 40, 3
 _SHOWN, _WORDS, _FEWEST, _LONG_WORD, _STEM = 260, 32, 3, 6, 5
 _FEW, _SENTENCE, _LONG, _PROSE = 8, 200, 40, 400
-_SURE, _LIKELY, _MORE = 0.9, 0.75, 0.2
+_SURE, _LIKELY = 0.9, 0.75
 
+_VERDICTS = frozenset({"True", "False", "None", "0", "1", "negative", "failing", "fine"})
 _WORD = re.compile(r"[^\W\d_]+(?:n't|'s)?|[_0:!?]")
 _CAPITALS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _NAME = re.compile(r"[A-Za-z]+(?:[_.-][A-Za-z]+)+")
 _PARTS = re.compile(r"[_.\s-]+")
 _NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,8})?")
+_SAID = re.compile(r"[\"'][^\"']*[^\W\d_]{2} [^\W\d_]")
 _PLAIN_WORD = re.compile(r"[A-Za-z][A-Za-z_.-]*")
 
 
-def of_answer(value: Any, text: str | None, call: ToolCall, doubt: Finding | None) -> dict[str, float]:
+def of_answer(value: Any, text: str | None, call: ToolCall, ruled: Finding | None) -> dict[str, float]:
     """Return what an answer shows: of a structure (``value``) its fields, of a plain text (``text``) its words.
 
-    ``doubt`` is what the rules suspect; they take the answer for a success otherwise.
+    ``ruled`` is what the rules found or, where it is doubtful, suspect; they take the answer for a success otherwise.
     """
     shown = _of_tool(call)
-    if doubt is not None:
-        shown |= {"suspected": 1.0, "how much": doubt.confidence}
+    if ruled is not None and ruled.doubtful:
+        shown |= {"suspected": 1.0, "how much": ruled.confidence}
+    elif ruled is not None:
+        by, sure = ruled.rule.split(":", 1)[0], round(guessing.calibrated(ruled.confidence), 1)
+        shown |= {f"found {ruled.kind}": 0.5, f"found by {by}": 1.0, f"found by {by} at {sure}": 0.7}
+        shown |= {"found": 2.0, f"found {ruled.rule}": 0.7}
     if text is None:
         _of_fields(value, shown)
     else:
@@ -70,6 +80,8 @@ def _of_fields(value: Any, shown: dict[str, float]) -> None:
         for word in _key_words(key):
             shown[f"key {word}"] = 0.5
         shown[f"is {kind} {near}"] = shown.get(f"is {kind} {near}", 0.0) + 0.15
+        if kind in _VERDICTS:
+            shown[f"{snake(key[:_LONG])} is {kind}"] = 0.7
         if kind in ("word", "id"):
             for word in _key_words(leaf[:_LONG])[:5]:
                 shown[f"value {word}"] = 0.7
@@ -149,6 +161,10 @@ def _of_text(text: str, shown: dict[str, float]) -> None:
     if carriers.strip(head) is not None:
         shown["layers"] = 1.0
     shown |= dict.fromkeys(_pairs(words.words_in(first)), 0.5)
+    later = words.words_in(head[len(first) :])
+    shown |= dict.fromkeys([f"later {word}" for word in later], 0.4)
+    if later:
+        shown["goes on"] = 0.7
 
 
 def _pairs(found: list[str]) -> Iterator[str]:
@@ -233,6 +249,7 @@ def has_one(value: Any) -> bool:
 
 
 _STATUSES = ("status_code", "statusCode", "http_status")
+_LEANS = 0.6
 _WORTH = -2.0
 """The least that names say where values say the rest: 2 of 90 answers that look like failures' have less."""
 
@@ -253,10 +270,21 @@ def _of_size(size: int) -> dict[str, float]:
     return {"fields": 1.0, f"top {size}" if 0 < size <= _FEW else "top many": 0.6}
 
 
-def chance(value: Any, text: str | None, call: ToolCall, doubt: Finding | None) -> float:
-    """Return how likely it is that an answer is a failure's which the rules take for a success."""
-    logit = _summed(of_answer(value, text, call, doubt), _weights()[0])["failed"]
+def chance(value: Any, text: str | None, call: ToolCall, ruled: Finding | None) -> float:
+    """Return how likely it is that an answer is a failure's; ``ruled`` is what :func:`of_answer` says."""
+    logit = _summed(of_answer(value, text, call, ruled), _weights()[0])["failed"]
     return 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, logit))))
+
+
+@cache
+def _spoken() -> Mapping[str, float]:
+    return {sign[2:]: weights[0][1] for sign, weights in _weights()[0].items() if sign.startswith("w ")}
+
+
+def leans_to_failure(said: Sequence[str]) -> bool:
+    """Whether the first words of a text, alone, speak for a failure: a cheap test of what is worth more of them."""
+    known = _spoken()
+    return math.fsum([known.get(word, 0.0) for word in said[:_WORDS]]) > _LEANS
 
 
 READ_BY = ("text:", "plain:", "body:", "guess:", "code:", "type:", "status:", "exit:", "look:")
@@ -273,7 +301,7 @@ def _has_words(found: Finding, text: str) -> bool:
     """Whether a failure says more than that it is one: a sentence, or a code of several words."""
     head = text[:_SHOWN].strip()
     if not found.detail and head[:1] in ("{", "["):
-        return False
+        return _SAID.search(head) is not None
     return " " in head or len(_PARTS.split(head)) >= _FEWEST
 
 
@@ -288,7 +316,8 @@ def reconsidered(found: Finding, text: str, sure: float, call: ToolCall) -> Find
     total = _summed(of_failure(found, text, sure, call), _weights()[1])
     best = max(total, key=total.__getitem__)
     kind = ErrorKind(best)
-    if kind is found.kind or (sure >= _LIKELY and total[best] - total.get(found.kind, -math.inf) < _MORE):
+    least = 0.0 if found.kind is ErrorKind.UNKNOWN else MARGINS[sure >= _LIKELY]
+    if kind is found.kind or total[best] - total.get(found.kind, -math.inf) < least:
         return found
     likely = 1.0 / math.fsum([math.exp(max(-30.0, logit - total[best])) for logit in total.values()])
     word = kind.replace("_", " ")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+import written_answers
 
 from btm.classify import classify, opinion
 from btm.classify.finding import Finding
@@ -44,6 +46,31 @@ def test_a_verdict_in_fields_that_no_list_knows_is_not_passed_as_sure(answer: di
 )
 def test_records_are_left_alone(answer: Any) -> None:
     assert opinion.chance(answer, None, READ, None) < opinion.FAILED
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Paris is the capital of France. It lies on the Seine and has two million inhabitants.",
+        "The order W22 was shipped on Monday and arrives at noon.",
+        "It is the oldest of the three bridges, and it was rebuilt after the war.",
+        "Ada lives in Lyon and works for the city since 2019.",
+        "Your table for four is booked for Friday at half past seven.",
+        "The next train to Bern leaves at 10:32 from platform 4.",
+        "He has been a member since the spring of 2011.",
+    ],
+)
+def test_sentences_of_fact_are_left_alone(sentence: str) -> None:
+    assert classify(READ, sentence).ok
+
+
+@pytest.mark.parametrize("path", written_answers.FILES, ids=lambda path: path.stem)
+def test_what_it_learned_from_is_well_formed(path: Path) -> None:
+    rows = [*written_answers.rows(path)]
+    assert len(rows) > 100
+    assert {row["label"] for row in rows} <= {"ok", *ErrorKind}
+    assert {row["effect"] for row in rows} == {"read", "write"}
+    assert all(row["outcome"]["value"] != "" for row in rows)
 
 
 def test_a_tool_that_brings_errors_of_something_else_has_suspected_ones_at_most() -> None:
