@@ -32,7 +32,7 @@ from btm.model import Effect, ErrorKind, Family, ToolCall
 DATA = Path(opinion.__file__).with_name("data") / "opinion.json"
 KNOWN, BULK = 1.0, 0.3
 """How much a row counts that the rules know, and a success of a bulk."""
-LEAST = {"failed": 0.12, "kinds": 0.15}
+LEAST = {"failed": 0.15, "kinds": 0.25}
 """Weights below are left out."""
 
 
