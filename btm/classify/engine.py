@@ -11,6 +11,7 @@ from typing import Any
 
 from btm.classify import (
     bodies,
+    carriers,
     complaints,
     deciding,
     exceptions,
@@ -161,8 +162,11 @@ def _is_doubted(failure: Finding, parsed: Any, call: ToolCall) -> bool:
         or not opinion.has_one(parsed)
     ):
         return False
+    text = parsed if type(parsed) is str else None
+    if text is not None and carriers.strip(text) is not None:
+        return False  # what stands in a layer of failures is one
     failure = guessing.refined(failure, failure.detail or _text_of(parsed), call)
-    return opinion.chance(parsed, parsed if type(parsed) is str else None, call, failure) < opinion.DOUBTED
+    return opinion.chance(parsed, text, call, failure) < opinion.DOUBTED
 
 
 def _doubtful(failure: Finding) -> Outcome:

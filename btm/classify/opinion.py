@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import repeat
 from typing import Any
 
 import orjson
@@ -283,8 +284,7 @@ def _spoken() -> Mapping[str, float]:
 
 def leans_to_failure(said: Sequence[str]) -> bool:
     """Whether the first words of a text, alone, speak for a failure: a cheap test of what is worth more of them."""
-    known = _spoken()
-    return math.fsum([known.get(word, 0.0) for word in said[:_WORDS]]) > _LEANS
+    return sum(map(_spoken().get, said[:_WORDS], repeat(0.0))) > _LEANS
 
 
 READ_BY = ("text:", "plain:", "body:", "guess:", "code:", "type:", "status:", "exit:", "look:")
