@@ -11,7 +11,6 @@ from typing import Any
 
 from btm.classify import (
     bodies,
-    carriers,
     complaints,
     deciding,
     exceptions,
@@ -30,7 +29,7 @@ from btm.classify import (
 from btm.classify.ambiguity import is_ambiguous
 from btm.classify.echoes import without_echoed_fields, without_echoes
 from btm.classify.expectations import ErrorRule, Expectations
-from btm.classify.finding import NONE, STATUS, WORDS, Finding
+from btm.classify.finding import NONE, WORDS, Finding
 from btm.classify.reading import TEXT_LIMIT
 from btm.classify.shape import ShapeProfile
 from btm.classify.taming import plain_of, tamed
@@ -124,7 +123,7 @@ def _classify(
             return _outcome(_with_history(found, history), call, value)
     parsed, failure = _explicit(value, call, moment)
     if failure is not None and not failure.doubtful:
-        if _is_doubted(failure, parsed, call):
+        if opinion.doubts(failure, parsed, call):
             return _doubtful(failure._replace(confidence=opinion.SUSPECTED))
         return _outcome(_with_history(failure, history), call, value)
     quiet = silent.find(parsed, call, expectations, shape, moment)
@@ -152,21 +151,6 @@ def _second_opinion(value: Any, parsed: Any, call: ToolCall, doubt: Finding | No
             found._replace(doubtful=False, confidence=sure, rule=f"look:{found.rule}"), call, value
         )
     return _doubtful(found._replace(confidence=chance))
-
-
-def _is_doubted(failure: Finding, parsed: Any, call: ToolCall) -> bool:
-    """Whether an answer in which rules read a failure looks like a success as a whole."""
-    if (
-        failure.confidence >= STATUS
-        or not failure.rule.startswith(opinion.READ_BY)
-        or not opinion.has_one(parsed)
-    ):
-        return False
-    text = parsed if type(parsed) is str else None
-    if text is not None and carriers.strip(text) is not None:
-        return False  # what stands in a layer of failures is one
-    failure = guessing.refined(failure, failure.detail or _text_of(parsed), call)
-    return opinion.chance(parsed, text, call, failure) < opinion.DOUBTED
 
 
 def _doubtful(failure: Finding) -> Outcome:

@@ -23,6 +23,7 @@ from btm.classify.keys import snake
 from btm.classify.reading import members
 from btm.model import Effect, ErrorKind, ToolCall
 from btm.support.process_state import kept
+from btm.support.untrusted import text_of
 
 FAILED, SUSPECTED, DOUBTED = 0.7, 0.35, 0.3
 """Chances from which an answer that the rules take for a success is a failure, and from which it is suspected; and below
@@ -285,6 +286,17 @@ def _spoken() -> Mapping[str, float]:
 def leans_to_failure(said: Sequence[str]) -> bool:
     """Whether the first words of a text, alone, speak for a failure: a cheap test of what is worth more of them."""
     return sum(map(_spoken().get, said[:_WORDS], repeat(0.0))) > _LEANS
+
+
+def doubts(failure: Finding, value: Any, call: ToolCall) -> bool:
+    """Whether an answer in which rules read a failure looks like a success as a whole. What stands in a layer does not."""
+    if failure.confidence >= STATUS or not failure.rule.startswith(READ_BY) or not has_one(value):
+        return False
+    text = value if type(value) is str else None
+    if text is not None and carriers.strip(text) is not None:
+        return False
+    said = failure.detail or (text_of(value, _PROSE) if text is None else text)
+    return chance(value, text, call, guessing.refined(failure, said, call)) < DOUBTED
 
 
 READ_BY = ("text:", "plain:", "body:", "guess:", "code:", "type:", "status:", "exit:", "look:")
