@@ -12,6 +12,7 @@ from btm.support.untrusted import scalars
 _SHORTEST = 8  # characters of a phrase; shorter ones say little, and may stand anywhere
 _CUT = 20  # characters of a phrase that is broken off at the end of an answer
 _MOST = 20  # values, those inside of arguments included
+_LONGEST_LABEL = 120
 _QUOTED = "..."
 
 
@@ -30,6 +31,16 @@ def without_echoes(text: str, call: ToolCall) -> str:
             rest = rest[:at] + _QUOTED
     alone = not any(map(str.isalnum, rest))
     return text if alone and call.effect is not Effect.WRITE else rest
+
+
+def without_label(text: str, call: ToolCall) -> str:
+    """Return an answer without what was asked for, where it begins with that: ``o1: 401 Unauthorized``."""
+    label, colon, rest = text[:_LONGEST_LABEL].partition(": ")
+    if not colon or not rest.strip():
+        return text
+    asked = (value for value in islice(scalars(call.arguments), _MOST) if type(value) in (str, int))
+    number = int(label) if label.isdecimal() and len(label) < _CUT else None
+    return text[len(label) + len(colon) :] if any(value in (label, number) for value in asked) else text
 
 
 def without_echoed_fields(body: Mapping[str, Any], call: ToolCall) -> Mapping[str, Any]:

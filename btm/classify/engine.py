@@ -27,7 +27,7 @@ from btm.classify import (
     xml_fields,
 )
 from btm.classify.ambiguity import is_ambiguous
-from btm.classify.echoes import without_echoed_fields, without_echoes
+from btm.classify.echoes import without_echoed_fields, without_echoes, without_label
 from btm.classify.expectations import ErrorRule, Expectations
 from btm.classify.finding import NONE, WORDS, Finding
 from btm.classify.reading import TEXT_LIMIT
@@ -240,7 +240,7 @@ def _explicit_text(text: str, call: ToolCall, now: float | None) -> tuple[Any, F
         return text, _explicit_repr(text, call, now)
     if "=" in text[:60] and (lines := xml_fields.fields_of_lines(text)) is not None:
         return text, bodies.of_envelope(lines, call, now)
-    text = without_echoes(text, call)
+    text = without_echoes(without_label(text, call), call)
     noise = markup.of_noise(text, call.tool) or walls.of_answer(text, call.tool)
     if noise is not None:
         return text, noise
@@ -283,7 +283,7 @@ def _outcome(found: Finding, call: ToolCall, value: Any = None) -> Outcome:
         silent=found.kind.family is Family.SILENT or found.rule.startswith("shape:"),
         ambiguous=is_ambiguous(found, call, said)
         or (found is not ruled and is_ambiguous(_unsure(ruled), call, said)),
-        confidence=guessing.calibrated(found.confidence),
+        confidence=found.confidence if found is not ruled else guessing.calibrated(found.confidence),
         reason=_clean(found.reason),
         rule=found.rule,
         missing=found.missing,

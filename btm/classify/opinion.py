@@ -18,7 +18,7 @@ from typing import Any
 import orjson
 
 from btm.classify import carriers, deciding, guessing, words
-from btm.classify.finding import DEFAULT, STATUS, WORDS, Finding
+from btm.classify.finding import STATUS, WORDS, Finding
 from btm.classify.keys import snake
 from btm.classify.reading import members
 from btm.model import Effect, ErrorKind, ToolCall
@@ -337,6 +337,6 @@ def reconsidered(found: Finding, text: str, sure: float, call: ToolCall) -> Find
         kind=kind,
         rule=f"opinion:{found.rule}",
         reason=f"its words and its tool are rather those of {word} ({found.reason})",
-        confidence=max(DEFAULT, min(WORDS, likely)),
+        confidence=min(WORDS, likely),
         reached=found.reached or kind in _MAY_HAVE_ACTED,
     )

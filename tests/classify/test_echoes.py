@@ -59,3 +59,21 @@ def test_a_read_that_gives_its_whole_question_back_has_not_answered_by_it() -> N
 
 def test_names_and_numbers_that_were_sent_stay() -> None:
     assert outcome("Order 17 not found", {"order": "17", "why": "not"}) is ErrorKind.NOT_FOUND
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "kind"),
+    [
+        ("o1", "o1: 401 Unauthorized: token expired", "auth_error"),
+        (7, "7: no such order", "not_found"),
+        ("o1", "o1: shipped", None),
+        ("o1", "o1: ", None),
+        (10**5_000, "7: shipped", None),
+        ("x" * 10**6, "x: shipped", None),
+    ],
+    ids=range(6),
+)
+def test_what_was_asked_for_may_stand_before_what_came_of_it(
+    asked: object, answer: str, kind: str | None
+) -> None:
+    assert classify(ToolCall("get_order", {"id": asked}), answer).kind == kind
