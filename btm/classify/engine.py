@@ -272,12 +272,13 @@ def _explicit_repr(text: str, call: ToolCall, now: float | None) -> Finding | No
 def _outcome(found: Finding, call: ToolCall, value: Any = None) -> Outcome:
     detail = found.detail or _text_of(value)
     found = guessing.refined(found, detail, call)
-    ruled, found = found, opinion.reconsidered(found, detail, guessing.calibrated(found.confidence), call)
-    said = detail if found.detail else detail[:600]
     shown = _BOILERPLATE.sub("", detail, 3) if "For " in detail else detail
+    shown = readable(_end_cut(shown), _sent(call))
+    ruled, found = found, opinion.reconsidered(found, shown, guessing.calibrated(found.confidence), call)
+    said = detail if found.detail else detail[:600]
     return Outcome(
         kind=found.kind,
-        detail=untrusted.redact(readable(_end_cut(shown), _sent(call))),
+        detail=untrusted.redact(shown),
         status_code=found.status_code,
         retry_after_s=found.retry_after_s,
         silent=found.kind.family is Family.SILENT or found.rule.startswith("shape:"),

@@ -35,7 +35,7 @@ MARGINS = 0.6, 1.5
 _LEAVES, _DEEPEST, _WIDEST, _ITEMS = 40, 6, 40, 3
 _SHOWN, _WORDS, _FEWEST, _LONG_WORD, _STEM = 260, 32, 3, 6, 5
 _FEW, _SENTENCE, _LONG, _PROSE = 8, 200, 40, 400
-_SURE, _LIKELY = 0.9, 0.75
+_SURE, _LIKELY, _TELLING = 0.9, 0.75, 0.3
 
 _VERDICTS = frozenset({"True", "False", "None", "0", "1", "negative", "failing", "fine"})
 _WORD = re.compile(r"[^\W\d_]+(?:n't|'s)?|[_0:!?]")
@@ -332,6 +332,8 @@ def reconsidered(found: Finding, text: str, sure: float, call: ToolCall) -> Find
     if kind is found.kind or total[best] - total.get(found.kind, -math.inf) < least:
         return found
     likely = 1.0 / math.fsum([math.exp(max(-30.0, logit - total[best])) for logit in total.values()])
+    if found.kind is ErrorKind.UNKNOWN and likely < _TELLING:
+        return found
     word = kind.replace("_", " ")
     return found._replace(
         kind=kind,

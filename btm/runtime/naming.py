@@ -21,6 +21,9 @@ NO_ERROR, UNSURE = "ok", "cannot tell"
 _MOST_WAITING = 100
 _MOST_ASKED = 10_000
 _LONGEST = 600
+_SURE = 0.7
+"""How sure the second opinion must be of a kind, or the model is asked."""
+
 _KINDS = [str(kind) for kind in ErrorKind if kind is not ErrorKind.UNKNOWN]
 SCHEMA = {
     "title": "what_it_means",
@@ -69,8 +72,9 @@ class Namer:
         self._thread: threading.Thread | None = None
 
     def consider(self, call: ToolCall, outcome: Outcome, result: Any) -> None:
-        """Ask about what came of a call, if no rule names it and it was not asked before; returns at once."""
-        if outcome.kind is not ErrorKind.UNKNOWN and outcome.suspected is None:
+        """Ask about what came of a call, if no rule names it surely and it was not asked before; returns at once."""
+        guessed = outcome.rule.startswith("opinion:") and outcome.confidence < _SURE
+        if outcome.kind is not ErrorKind.UNKNOWN and outcome.suspected is None and not guessed:
             return
         text = outcome.detail or untrusted.redact(untrusted.text_of(result, _LONGEST), _LONGEST)
         try:

@@ -50,7 +50,9 @@ def test_what_btm_asks_of_its_own_accord_ends_no_suspicion() -> None:
     )
 
     def invoke(tool: str, _: object) -> object:
-        return {"there": True} if tool == "get" else DOUBTFUL
+        return (
+            {"there": True} if tool == "get" else "Booked for Friday. The service was unavailable on Sunday."
+        )
 
     with ToolMemory.open(None, mode="act", fallback_map=looked) as memory:
         handled = memory.call(ToolCall("book", {}, Effect.WRITE, "c", "1"), invoke)
