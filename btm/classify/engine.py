@@ -135,9 +135,9 @@ def _classify(
 def _second_opinion(value: Any, parsed: Any, call: ToolCall, doubt: Finding | None) -> Outcome:
     """What an answer is that the rules take for a success, or doubt: by its look as a whole."""
     text = parsed if type(parsed) is str else None
-    confirmed = type(value) is str and without_echoes(value, call) != value  # in the caller's own words
     ruled = doubt is not None and not doubt.rule.startswith(opinion.READ_BY)
-    if confirmed or ruled or not opinion.has_one(parsed):
+    if ruled or not opinion.has_one(parsed) or (type(value) is str and without_echoes(value, call) != value):
+        # what an answer says in the caller's own words, it confirms
         return FINE if doubt is None else _doubtful(doubt)
     if type(parsed) is dict:
         parsed = without_echoed_fields(parsed, call)

@@ -12,6 +12,9 @@ from btm.classify.keys import snake
 from btm.model import ErrorKind as K
 from btm.model import ToolCall
 
+MAY_HAVE_ACTED = frozenset({K.TIMEOUT, K.MALFORMED})
+"""Kinds after which, where the words alone name them, a write may have happened."""
+
 _READ, _WHOLE = 260, 4_000
 _SURE = 0.85
 """An UNKNOWN that is this sure is one: the tool's own code failed."""
@@ -85,7 +88,7 @@ def guess(found: Finding, text: str) -> Finding:
                 rule=f"guess:{kind}",
                 reason=f"it failed, and its words suggest {word}",
                 confidence=DEFAULT,
-                reached=kind in (K.TIMEOUT, K.MALFORMED),
+                reached=kind in MAY_HAVE_ACTED,
             )
     return found
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
-from itertools import repeat
+from itertools import islice, repeat
 from typing import Any
 
 import orjson
@@ -22,7 +22,6 @@ from btm.classify.finding import STATUS, WORDS, Finding
 from btm.classify.keys import snake
 from btm.classify.reading import members
 from btm.model import Effect, ErrorKind, ToolCall
-from btm.support.process_state import kept
 from btm.support.untrusted import text_of
 
 FAILED, SUSPECTED, DOUBTED = 0.7, 0.35, 0.3
@@ -234,14 +233,7 @@ def _summed(shown: Mapping[str, float], known: Weights) -> dict[str, float]:
 def has_one(value: Any) -> bool:
     """Whether an answer may look like a failure's at all: many rows never do, most fields by their names do not."""
     if type(value) is dict:
-        names = tuple(value)
-        found = _worth_a_look.get(names)
-        if found is None:
-            found = _by_names(names) >= _WORTH
-            if len(names) <= _WIDEST:
-                if len(_worth_a_look) >= _MOST:
-                    _worth_a_look.clear()
-                _worth_a_look[names] = found
+        found = _by_names(tuple(islice(value, _WIDEST + 1)))
         return found and not any(
             type(value.get(name)) is int and value[name] // 100 == 2 for name in _STATUSES
         )
@@ -255,17 +247,15 @@ _LEANS = 0.6
 _WORTH = -2.0
 """The least that names say where values say the rest: 2 of 90 answers that look like failures' have less."""
 
-_MOST = 4_096
-_worth_a_look: dict[tuple[object, ...], bool] = kept(__name__, {}, most=_MOST)
 
-
-def _by_names(names: tuple[object, ...]) -> float:
+@lru_cache(maxsize=4_096)
+def _by_names(names: tuple[object, ...]) -> bool:
     if not names:
-        return -math.inf
+        return False
     shown = {
         f"key {word}": 0.5 for name in names[:_WIDEST] if isinstance(name, str) for word in _key_words(name)
     }
-    return _summed(shown | _of_size(len(names)), _weights()[0])["failed"]
+    return _summed(shown | _of_size(len(names)), _weights()[0])["failed"] >= _WORTH
 
 
 def _of_size(size: int) -> dict[str, float]:
@@ -302,9 +292,6 @@ def doubts(failure: Finding, value: Any, call: ToolCall) -> bool:
 READ_BY = ("text:", "plain:", "body:", "guess:", "code:", "type:", "status:", "exit:", "look:")
 """Rules that read words and codes; others check what they say."""
 
-_MAY_HAVE_ACTED = frozenset({ErrorKind.TIMEOUT, ErrorKind.MALFORMED})
-
-
 _SPECIAL = frozenset({ErrorKind.SCHEMA_DRIFT, ErrorKind.EMPTY_RESULT})
 """Kinds that texts seldom tell of: who has a wording for them knows what it is."""
 
@@ -340,5 +327,5 @@ def reconsidered(found: Finding, text: str, sure: float, call: ToolCall) -> Find
         rule=f"opinion:{found.rule}",
         reason=f"its words and its tool are rather those of {word} ({found.reason})",
         confidence=min(WORDS, likely),
-        reached=found.reached or kind in _MAY_HAVE_ACTED,
+        reached=found.reached or kind in guessing.MAY_HAVE_ACTED,
     )
