@@ -47,7 +47,6 @@ class FallbackMap:
         self.tools: Mapping[str, ToolEntry] = MappingProxyType(model.tools)
         self._compiled: dict[str, Compiled] = {name: compile_tool(name, model) for name in model.tools}
         self._taught: Mapping[str, tuple[ErrorRule, ...]] = {}
-        self._effects = {name: entry.effective for name, entry in model.tools.items()}
         self._escalations = tuple(n for n, entry in model.tools.items() if entry.role is ToolRole.ESCALATION)
 
     @classmethod
@@ -93,7 +92,7 @@ class FallbackMap:
 
     def effect(self, tool: str) -> Effect | None:
         """What a call of this tool does, or None for a tool that the map does not know."""
-        return self._effects.get(tool)
+        return self.entry(tool).effective
 
     def idempotent(self, tool: str) -> bool:
         """Whether a repeated call of this tool does no more than one: a read, or a write with an idempotency key."""

@@ -25,7 +25,6 @@ MOST_OF_ONE = 32
 
 _MAX_SKIPPED = 10_000
 _MOST_WAYS = 50_000
-_NOTHING_BEGUN = Beginnings([], sure=False)
 
 
 @dataclass
@@ -79,7 +78,7 @@ class Fit:
         told: Told,
         decay: Decay,
         *,
-        begun: Beginnings = _NOTHING_BEGUN,
+        begun: Beginnings,
         keep: bool = False,
     ) -> None:
         """Take in what one conversation taught, without what an older copy of it told (see ``Told.known``).
@@ -180,15 +179,13 @@ def teach(
     listener: Listener,
     conversations: Iterable[Read],
     decay: Decay,
-    fitted_before: Container[str] = frozenset(),
-    fitted_here: Container[str] = frozenset(),
-    *,
+    *known_in: Container[str],
     lived: Container[str] = frozenset(),
     keep: bool = False,
 ) -> Fit:
     """Learn from conversations as :func:`fit` does, with a listener that is used for others too.
 
-    ``fitted_here`` are digests of other parts of the same work, to be left out like those in ``fitted_before``;
+    What any of ``known_in`` holds the digests of is left out;
     ``lived`` are conversations that the database lived through itself, whose own event log teaches nothing new.
     """
     done = Fit()
@@ -201,7 +198,7 @@ def teach(
             done.already(item)
         else:
             begun = beginnings(item)
-            known = told_before(item, begun, (fitted_before, fitted_here, done.fitted))
+            known = told_before(item, begun, (*known_in, done.fitted))
             if known is None:
                 done.already(item)
                 continue

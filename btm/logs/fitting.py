@@ -77,8 +77,8 @@ class Work:
 
     def do(self, conversations: Iterable[Read], repeated: Container[str] = ()) -> Fit:
         """Learn from conversations other than those that were fitted before or are ``repeated``."""
-        listener, known = _listener(self.map_name, self.now), (self.fitted_before, repeated)
-        return teach(listener, conversations, self.decay, *known, lived=self.lived, keep=self.keep)
+        listener, before = _listener(self.map_name, self.now), self.fitted_before
+        return teach(listener, conversations, self.decay, before, repeated, lived=self.lived, keep=self.keep)
 
 
 @lru_cache(maxsize=1)

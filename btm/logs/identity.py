@@ -7,7 +7,7 @@ call gives a digest of everything up to it; one of those that was learned from b
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable
+from collections.abc import Container
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -82,13 +82,12 @@ def _named(conversation: Conversation) -> tuple[str, bool]:
 
 
 def told_before(
-    conversation: Conversation, begun: Beginnings, places: Iterable[Container[str]]
+    conversation: Conversation, begun: Beginnings, places: tuple[Container[str], ...]
 ) -> int | None:
     """Return how many of a conversation's answered calls were told before, as ``places`` remember; None when all were.
 
     One that was told whole is known by its content, or by its last beginning where no other can have that.
     """
-    places = tuple(places)
 
     def held(digest: str) -> bool:
         return any(digest in place for place in places)

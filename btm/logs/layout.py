@@ -14,13 +14,13 @@ LISTS = (
 )  # fmt: skip
 """The keys under which a record's list of messages is looked for, in this order."""
 
-SHARED_IDS = (
+_LASTING_IDS = (
     "conversation_id", "conversationId", "thread_id", "threadId", "session_id", "sessionId", "sessionID", "sessionKey",
-    "run_id", "runId",
 )  # fmt: skip
+SHARED_IDS = (*_LASTING_IDS, "run_id", "runId")
 """The keys by which messages that are logged one by one name their conversation. A run's may come up again."""
 
-_OWN_IDS = (*SHARED_IDS[:-2], "trace_id", "traceId")
+_OWN_IDS = (*_LASTING_IDS, "trace_id", "traceId")
 _OTHER_IDS = ("id", "uuid", "task_id")
 _TASKS = ("task_id", "taskId", "instance_id", "question_id", "example_id", "sample_id")
 _STARTS = ("start_time", "started_at", "created_at", "timestamp", "created")

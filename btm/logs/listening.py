@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from btm.classify.frameworks import ToolResult
@@ -39,7 +40,7 @@ Heard = tuple[ToolCall, Outcome, RecordedCall]
 """A call with its effect and time made out, what came of it, and as it was recorded."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Told:
     """What one conversation taught: its turns with their calls' outcomes, and the tracker's attempts and incidents.
 
@@ -53,18 +54,18 @@ class Told:
     unanswered: int = 0
     known: int = 0
 
-    @property
+    @cached_property
     def heard(self) -> tuple[Heard, ...]:
         """Every answered call, in order."""
         return tuple(heard for turn in self.turns for heard in turn)
 
-    @property
+    @cached_property
     def before(self) -> frozenset[str]:
         """The ids of the calls that an older copy told: what began with them, or is about them, counts there."""
         known = self.heard[: self.known] if self.known else ()
         return frozenset(call.call_id for call, _, _ in known)
 
-    @property
+    @cached_property
     def fresh_attempts(self) -> tuple[Attempt, ...]:
         """The attempts that no older copy told."""
         before = self.before

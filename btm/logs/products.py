@@ -36,8 +36,8 @@ def call(own: object, name: object, arguments: Any) -> dict[str, Any]:
 
 
 def answer(own: object, content: Any, failed: object = None) -> dict[str, Any]:
-    """Return the message that answers a call; ``failed`` is its error, if it has one."""
-    said = content if content not in (None, "") else failed
+    """Return the message that answers a call; ``failed`` is its error, if it has one, or whether it failed."""
+    said = failed if content in (None, "") and not isinstance(failed, bool) else content
     return {"role": "tool", "tool_call_id": str(own), "content": said, "is_error": bool(failed) or None}
 
 

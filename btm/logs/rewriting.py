@@ -63,8 +63,9 @@ def _of_held(record: Any) -> Any:
 
 def _of_products(record: Any) -> Any:
     found = products.messages_of(record)
-    own = {} if found is None else {"session_id": record.get("agent_id") or record.get("id")}
-    return {**own, "messages": found} if own else record
+    if found is None:
+        return record
+    return {"session_id": record.get("agent_id") or record.get("id"), "messages": found}
 
 
 def _held(record: Any) -> list[Any] | None:

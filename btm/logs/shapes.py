@@ -9,7 +9,7 @@ from btm.logs import steps, streams, wire, words
 from btm.logs.values import parsed_json, time_of
 from btm.logs.words import Sense, fields, first, sense, speaker
 
-_DEPTH, _NONE = 6, Sense.NOTHING
+_DEPTH = 6
 _ENDS = (*words.RESULT, *words.ERROR_TEXT, "error", *words.SUCCESS, "status")
 # Where a call keeps its fields.
 _INSIDE = ("function", "custom", "state", "toolcall", "invocation", "action", "call", "rawitem")
@@ -50,7 +50,7 @@ def is_message(value: Any) -> bool:
         wire.is_wire(found)
         or steps.is_step(found)
         or streams.is_streamed(found)
-        or shape_of(found)[0] is not _NONE
+        or shape_of(found)[0] is not Sense.NOTHING
     ):
         return True
     if kind_of(found) and said(found):

@@ -281,9 +281,11 @@ class Circuits:
             if circuit is not None and circuit.open is not None:
                 yield circuit, circuit.open
 
+    def _members(self, name: str) -> list[str]:
+        return [tool for tool, group in self._groups.items() if _of_group(group) == name]
+
     def _reads_of(self, name: str) -> set[str]:
-        members = {tool for tool, group in self._groups.items() if _of_group(group) == name} or {name}
-        return members & self._reads
+        return self._reads.intersection(self._members(name) or (name,))
 
     def _probed(
         self, circuit: _Circuit, state: _Open, kind: ErrorKind | None, at: float
@@ -303,8 +305,7 @@ class Circuits:
         if successes < self._settings.successes:
             return []
         down = circuit.told(circuit.open, at)
-        members = [tool for tool, group in self._groups.items() if _of_group(group) == circuit.name]
-        for name in (circuit.name, *members):
+        for name in (circuit.name, *self._members(circuit.name)):
             self._circuits[name] = _Circuit(name, self._settings)
         return [CircuitChange(False, down, at)]
 

@@ -146,13 +146,13 @@ class LiveConversations:
 
     def answered(self, call: ToolCall, outcome: Outcome) -> None:
         """Keep whether the answer to a call of the agent's own may be an error text, until its next call has ended."""
-        found = self._known.get(call.conversation)
+        found = self.find(call.conversation)
         if found is not None:
             found.suspected = (call.tool, outcome.suspected) if outcome.suspected is not None else None
 
     def suspected(self, name: str) -> tuple[str, ErrorKind] | None:
         """Return the tool and failure of the answer that the agent had last, where it may be an error text."""
-        found = self._known.get(name)
+        found = self.find(name)
         return found.suspected if found is not None else None
 
     def open_incidents(self, name: str) -> tuple[Incident, ...]:

@@ -259,7 +259,7 @@ RULES: tuple[SecretPattern, ...] = (
         ),
         r"\1\g<open>[secret]",
     ),
-    SecretPattern(lambda text, _: may_hold_token(text), VENDOR_TOKEN.pattern, "[key]"),
+    SecretPattern(lambda text, _: may_hold_token(text), VENDOR_TOKEN, "[key]"),
     SecretPattern(
         lambda text, _: "@" in text,
         (r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}"),

@@ -62,13 +62,13 @@ _SHAPES = (
     r"v1\.0-[0-9a-f]{24}-[0-9a-f]{40,}",  # Cloudflare
 )
 
-VENDOR_TOKEN = re.compile(
+VENDOR_TOKEN = (
     r"(?<![A-Za-z0-9])(?:"
     rf"(?:{'|'.join(_PREFIXES)})[A-Za-z0-9_.-]{{13,}}"
     rf"|(?:{'|'.join(_WORDLIKE)})(?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{{13,}}"
     rf"|{'|'.join(_SHAPES)})"
 )
-"""A vendor's token: the whole of it."""
+"""The pattern of a vendor's token: of the whole of it."""
 
 
 def may_hold_token(text: str) -> bool:
@@ -79,7 +79,7 @@ def may_hold_token(text: str) -> bool:
     while start >= 0:
         end = marks.find(b" ", start)
         end = end if end >= 0 else len(marks)
-        if VENDOR_TOKEN.search(text, start, end):
+        if compiled(VENDOR_TOKEN).search(text, start, end):
             return True
         start = marks.find(_RUN, end)
     return False

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from log_samples import jsonl, read, write
 
+from btm.logs import products
 from btm.logs.conversation import Conversation
 
 
@@ -403,3 +404,9 @@ def test_spans_of_monocle_have_what_was_given_and_what_came_as_events(tmp_path: 
     }  # fmt: skip
     (call,) = only(write(tmp_path / "log.json", [span])).calls
     assert (call.call.tool, dict(call.call.arguments), call.result) == ("light", {"room": "hall"}, "lit")
+
+
+def test_an_empty_answer_stays_empty_whether_it_failed_or_not() -> None:
+    assert [products.answer("a", content, failed=True)["content"] for content in ("", None)] == ["", None]
+    assert products.answer("a", "", failed=False)["content"] == ""
+    assert products.answer("a", None, failed="no such file")["content"] == "no such file"
