@@ -11,16 +11,11 @@ from typing import Any
 import click
 from rich.markup import escape
 
-from btm.cli.database import StoredEvidence
 from btm.cli.logs import print_skipped, read_logs, skipped_rows
 from btm.cli.options import FORMAT, JSON, STRICT, map_option
 from btm.cli.output import console, counted, emit_json, fail, percent, progress, table
 from btm.errors import EvaluationError, did_you_mean
 from btm.fallback import FallbackMap
-from btm.lab.environment import load_environment
-from btm.lab.faults.settings import FaultSettings
-from btm.lab.request import HETEROGENEOUS, Request
-from btm.lab.scenarios import Scenario
 from btm.logs.conversation import Skipped
 from btm.logs.listening import Listener
 from btm.model import EvidenceKey
@@ -180,6 +175,9 @@ def eval_command(
 
 
 def _simulated(domain: str, worlds: int, seed: int, as_json: bool) -> None:
+    from btm.lab.faults.settings import FaultSettings  # noqa: PLC0415 - the simulation loads slowly
+    from btm.lab.request import HETEROGENEOUS, Request  # noqa: PLC0415
+    from btm.lab.scenarios import Scenario  # noqa: PLC0415
     from btm.lab.skill_runs import compared  # noqa: PLC0415
 
     request = Request(
@@ -235,6 +233,7 @@ def _runs(
 
 
 def _verified(cards: Sequence[SkillCard], domain: str) -> tuple[SkillCard, ...]:
+    from btm.lab.environment import load_environment  # noqa: PLC0415 - the simulation loads slowly
     from btm.lab.skill_runs import replayed  # noqa: PLC0415
 
     environment = load_environment(domain)
@@ -257,6 +256,7 @@ def _seen(cards: Sequence[SkillCard], database: str | None) -> dict[str, tuple[f
     """Return for each card what a database has seen of its step: how often it worked, and how often it was tried."""
     if database is None:
         return {}
+    from btm.cli.database import StoredEvidence  # noqa: PLC0415 - SQLAlchemy is only needed with --db
 
     stored = StoredEvidence.read(database)
     seen = {}

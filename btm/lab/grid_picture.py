@@ -8,7 +8,7 @@ from btm.lab.grid import Cell
 from btm.lab.html_page import Section, table_page
 from btm.lab.metrics import Paired
 from btm.lab.request import Request
-from btm.maps.svg import INK, SOFT, svg_document, svg_text
+from btm.maps.strokes import INK, SOFT, svg_document, svg_text
 
 _WIDTH, _HEIGHT, _GAP = 178.0, 92.0, 8.0
 _LEFT, _TOP = 108.0, 92.0

@@ -169,11 +169,6 @@ def _cells(values: Iterable[tuple[Episode, float]]) -> dict[tuple[int, str], tup
     return found
 
 
-def differences(episodes: Iterable[Episode], a: str, b: str) -> list[tuple[Episode, float]]:
-    """Return the episodes of ``a`` that ``b`` tried too, each with how much better ``a`` did (1, 0 or -1)."""
-    return [(one, float(one.solved) - float(other.solved)) for one, other in _both_tried(episodes, a, b)]
-
-
 def _both_tried(episodes: Iterable[Episode], a: str, b: str) -> list[tuple[Episode, Episode]]:
     by_arm: dict[str, dict[tuple[str, str, int], Episode]] = {a: {}, b: {}}
     for e in episodes:
@@ -195,13 +190,13 @@ def paired(episodes: Sequence[Episode], scenarios: Sequence[str] = ()) -> tuple[
 
 def compare(episodes: Sequence[Episode], a: str, b: str, scenario: str = ALL) -> Paired:
     """Compare two arms on the episodes that both tried."""
-    pairs = pair_up(episodes, a, b)
+    tried = _both_tried(episodes, a, b)
+    pairs = _counted(tried)
     interval, p = paired_interval(pairs), mcnemar(pairs)
-    found = differences(episodes, a, b)
-    if found and not _independent([e for e, _ in found]):
+    if tried and not _independent([one for one, _ in tried]):
         from btm.lab.resampling import mean_over  # noqa: PLC0415 - numpy is only needed where units repeat
 
-        mean = mean_over(_cells(found))
+        mean = mean_over(_cells((one, float(one.solved) - float(other.solved)) for one, other in tried))
         if mean.interval.low < mean.interval.high:
             interval, p = mean.interval, mean.p
     return Paired(a, b, scenario, pairs.difference, interval.low, interval.high, p)
@@ -209,7 +204,11 @@ def compare(episodes: Sequence[Episode], a: str, b: str, scenario: str = ALL) ->
 
 def pair_up(episodes: Iterable[Episode], a: str, b: str) -> Pairs:
     """Count how many of the episodes that both arms tried both, one or neither of them solved."""
-    counts = Counter((one.solved, other.solved) for one, other in _both_tried(episodes, a, b))
+    return _counted(_both_tried(episodes, a, b))
+
+
+def _counted(tried: Iterable[tuple[Episode, Episode]]) -> Pairs:
+    counts = Counter((one.solved, other.solved) for one, other in tried)
     return Pairs(counts[True, True], counts[True, False], counts[False, True], counts[False, False])
 
 

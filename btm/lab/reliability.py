@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from btm.lab.calibration import Calibration
 from btm.lab.forecasts import Method
 from btm.lab.intervals import Interval, wilson
-from btm.maps.svg import INK, SOFT, svg_document, svg_text
+from btm.maps.strokes import INK, SOFT, svg_document, svg_text
 from btm.support.untrusted import cut
 
 BINS = 10

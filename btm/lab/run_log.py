@@ -23,14 +23,15 @@ class RunLog:
         self._path, self._what = Path(path), what
         try:
             whole = self._path.read_bytes() if self._path.exists() else b""
-            self._lines = whole[: whole.rfind(b"\n") + 1].splitlines(keepends=True)
+            kept = whole[: whole.rfind(b"\n") + 1]
+            self._lines = kept.splitlines()
             first = orjson.dumps(head) + b"\n"
-            if self._lines:
+            if kept:
                 self._check(self._parsed(0), head)
             elif not first.startswith(whole):
                 raise EvaluationError(f"{path} is there already, and is no {what}")
-            if not self._lines or len(whole) > sum(map(len, self._lines)):
-                self._path.write_bytes(b"".join(self._lines) or first)
+            if not kept or kept != whole:
+                self._path.write_bytes(kept or first)
         except OSError as problem:
             raise EvaluationError(f"{what} {path} cannot be used: {problem.strerror}") from problem
 

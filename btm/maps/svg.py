@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from importlib import import_module
 from itertools import pairwise
 
 from btm.errors import MissingExtraError
 from btm.maps.layout import LABEL_CHARACTER, Placed, Point, Size, components, layered
 from btm.maps.picture import COLOURS, DEAD_END, Box, Look, Picture, PictureEdge
+from btm.maps.strokes import INK, SOFT, svg_document, svg_text
 
 _CHARACTER = 7.3  # the width of one character at 13 px, a little generous
 _MARGIN = 28.0
@@ -19,38 +19,6 @@ _GRID_WIDTH = 1_000.0
 _OFF = tuple(
     15.0 * step * side for step in range(12) for side in (-1, 1)
 )  # how far off its line a label may stand
-
-
-INK, SOFT = "#1a202c", "#4a5568"
-
-
-def svg_document(width: float, height: float, title: str, body: Sequence[str]) -> str:
-    """Return an SVG document of its parts, on white."""
-    head = [
-        f"<svg xmlns='http://www.w3.org/2000/svg' width='{width:.0f}' height='{height:.0f}' "
-        f"viewBox='0 0 {width:.0f} {height:.0f}'>",
-        f"<title>{escape(title)}</title>",
-        "<rect width='100%' height='100%' fill='#ffffff'/>",
-    ]
-    return "\n".join([*head, *body, "</svg>", ""])
-
-
-def svg_text(
-    x: float,
-    y: float,
-    text: str,
-    size: float,
-    fill: str = SOFT,
-    *,
-    anchor: str = "start",
-    weight: str = "normal",
-) -> str:
-    """Return a line of text; ``anchor`` says which end of it stands at ``x``: start, middle or end."""
-    shown = "".join(c if c.isprintable() else "\ufffd" for c in text)
-    return (
-        f"<text x='{x:.1f}' y='{y:.1f}' font-family='Helvetica, Arial, sans-serif' font-size='{size}'"
-        f" font-weight='{weight}' fill='{fill}' text-anchor='{anchor}'>{escape(shown)}</text>"
-    )
 
 
 def draw_svg(picture: Picture) -> str:
