@@ -20,6 +20,7 @@ from btm.cli.options import FORMAT, JSON, LOGS, STRICT, database_option, map_opt
 from btm.cli.output import check_writable, console, counted, emit_json, fail, progress_console
 from btm.fallback import FallbackMap
 from btm.logs.conversation import Skipped
+from btm.logs.learned import heard_once
 from btm.logs.listening import Listener
 from btm.logs.retelling import trajectory_of
 from btm.logs.stored import stored_events
@@ -65,8 +66,7 @@ def trajectories(
     skipped: list[Skipped] = []
     reading = read_logs(logs, skipped, form=form, strict=strict, quiet=as_json or out == STDOUT)
     with _written(out, as_json) as file, reading as conversations:
-        for conversation in conversations:
-            told = listener.listen(conversation)
+        for conversation, told in heard_once(conversations, listener):
             if failures and all(outcome.ok for _, outcome in told.outcomes):
                 continue
             record = trajectory_of(conversation, told, fallback_map).to_json()
@@ -102,10 +102,9 @@ def sft(
     skipped: list[Skipped] = []
     reading = read_logs(logs, skipped, form=form, strict=strict, quiet=as_json or out == STDOUT)
     with _written(out, as_json) as file, reading as conversations:
-        for conversation in conversations:
+        for conversation, told in heard_once(conversations, listener):
             read += 1
-            domain = fallback_map.domain if map_name else ""
-            sample = sample_of(conversation, listener.listen(conversation), domain)
+            sample = sample_of(conversation, told, fallback_map.domain if map_name else "")
             if sample is not None:
                 file.write(orjson.dumps(sample.to_json(), option=_DUMP, default=str))
                 written += 1

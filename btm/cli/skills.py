@@ -17,6 +17,7 @@ from btm.cli.output import console, counted, emit_json, fail, percent, progress,
 from btm.errors import EvaluationError, did_you_mean
 from btm.fallback import FallbackMap
 from btm.logs.conversation import Skipped
+from btm.logs.learned import heard_once
 from btm.logs.listening import Listener
 from btm.model import EvidenceKey
 from btm.skills.analyzer import asking, worded
@@ -226,8 +227,8 @@ def _runs(
     listener = Listener(fallback_map, now=time.time())
     runs, latest = [], 0.0
     with read_logs(logs, skipped, quiet=quiet, **reading) as conversations:
-        for conversation in conversations:
-            runs.append(run_record(conversation, listener.listen(conversation)))
+        for conversation, told in heard_once(conversations, listener):
+            runs.append(run_record(conversation, told))
             latest = max(latest, conversation.started_at or 0.0)
     return runs, latest
 

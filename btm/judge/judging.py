@@ -12,6 +12,7 @@ from btm.judge.question import questions
 from btm.judge.record import FOUND_BY_A_PERSON, CallName, VerdictFile, verdict_row
 from btm.judge.verdict import JudgeReply
 from btm.logs.conversation import Conversation
+from btm.logs.learned import heard_once
 from btm.logs.listening import Listener
 from btm.model import ErrorKind
 
@@ -43,9 +44,10 @@ def judge_logs(
 ) -> Judging:
     """Ask each judge about each call that it has not judged, and write its verdict down before the next is asked."""
     done = Judging()
-    for conversation in conversations:
-        told = listener.listen(conversation)
+    for conversation, told in heard_once(conversations, listener):
         for question in questions(conversation, told):
+            if question.call_id in told.before:
+                continue
             if limit is not None and done.calls >= limit:
                 return done
             done.calls += 1

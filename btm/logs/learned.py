@@ -1,4 +1,4 @@
-"""Which conversations a command has had, each counted once: one place decides for fits, audits and backtests alike."""
+"""Which conversations a command has had, each counted once: one place decides for all that read logs."""
 
 from __future__ import annotations
 

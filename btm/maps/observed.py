@@ -58,9 +58,9 @@ class Observations:
         default_factory=lambda: defaultdict(Counter)
     )
 
-    def add(self, calls: Calls) -> None:
-        """Take in one conversation."""
-        for place, (tool, arguments) in enumerate(calls):
+    def add(self, calls: Calls, known: int = 0) -> None:
+        """Take in one conversation, of which an older copy told the first ``known`` calls."""
+        for place, (tool, arguments) in enumerate(calls[known:], known):
             self._made[tool] += 1
             seen: set[str] = set()
             for other, given in reversed(calls[max(0, place - NEAR) : place]):

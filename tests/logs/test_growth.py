@@ -271,3 +271,28 @@ def test_a_backtest_foretells_each_attempt_once_whichever_logs_tell_of_it(tmp_pa
         for document in (alone, grown)
     ]
     assert tried == [24, 24]
+
+
+def test_what_is_written_mined_and_judged_counts_each_call_once_whichever_logs_tell_of_it(
+    tmp_path: Path,
+) -> None:
+    logs, out = tmp_path / "logs", tmp_path / "out.jsonl"
+    logs.mkdir()
+    for name, content in zip("cd", told_by_tracers(6), strict=True):
+        write(logs / name, content)
+    for name, own in (("e", "conv-2"), ("f", "kept-under-another-name")):
+        told = {"id": own, "messages": talk(6, UNIQUE), "task_id": "t1", "reward": 1.0}
+        write(logs / name, told)
+    assert written("export", "trajectories", logs, "-o", out)["written"] == 1
+    assert fitted(out)["attempts"] == fitted(logs)["attempts"] == 3
+    told_whole = [logs / "e", logs / "f"]
+    assert written("export", "sft", *told_whole, "-o", out)["written"] == 1
+    assert written("skills", "mine", *told_whole)["runs"] == 1
+    judged = written("judge", *told_whole, "--model", "fake:agree", "-o", tmp_path / "verdicts.jsonl")
+    assert (judged["calls"], judged["asked"]) == (3, 3)
+
+
+def written(*argv: object) -> dict[str, Any]:
+    done = CliRunner().invoke(cli, [*map(str, argv), "--json"], catch_exceptions=False)
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document

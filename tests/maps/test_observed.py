@@ -90,6 +90,10 @@ def test_the_command_reads_logs_and_shows_the_check(tmp_path: Path) -> None:
     assert 'verify: {tool: get_order, arguments: {order_id: "{{ call.order }}"}}' in result.output.replace(
         "\n", ""
     )
+    for name in ("few", "again"):  # what two conversations did is no habit, however often it is told
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(rows[:2]))
+    told = [f"--logs={tmp_path}/{name}.jsonl" for name in ("few", "again")]
+    assert "verify" not in CliRunner().invoke(cli, [*command[:3], *told, "--json"]).output
     document = json.loads(CliRunner().invoke(cli, [*command, "--json"]).output)
     assert document[-1]["verify"] == {"tool": "get_order", "arguments": {"order_id": "{{ call.order }}"}}
     accepted = CliRunner().invoke(cli, [*command, "--accept", "cancel_order", "get_order"])
