@@ -286,7 +286,7 @@ class ToolMemory(MemoryCore):
 
     def belief(self, key: EvidenceKey) -> BetaPosterior:
         """Return the posterior of one key as of now, whether or not it has evidence of its own."""
-        return self._ledger.believed([key])[key]
+        return self._ledger.believed([key], self._ledger.now())[key]
 
     def context(
         self, tool: str, kind: ErrorKind | str, call: ToolCall | None = None, *, detail: str = ""

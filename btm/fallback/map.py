@@ -45,6 +45,7 @@ class FallbackMap:
         self._model = model
         self.file = file
         self.tools: Mapping[str, ToolEntry] = MappingProxyType(model.tools)
+        self._effects = {name: entry.effective for name, entry in model.tools.items()}  # asked at every call
         self._compiled: dict[str, Compiled] = {name: compile_tool(name, model) for name in model.tools}
         self._taught: Mapping[str, tuple[ErrorRule, ...]] = {}
         self._escalations = tuple(n for n, entry in model.tools.items() if entry.role is ToolRole.ESCALATION)
@@ -92,12 +93,12 @@ class FallbackMap:
 
     def effect(self, tool: str) -> Effect | None:
         """What a call of this tool does, or None for a tool that the map does not know."""
-        return self.entry(tool).effective
+        return self._effects.get(tool)
 
     def idempotent(self, tool: str) -> bool:
         """Whether a repeated call of this tool does no more than one: a read, or a write with an idempotency key."""
         entry = self.entry(tool)
-        return bool(entry.idempotent or entry.idempotency_key) or entry.effective is Effect.READ
+        return bool(entry.idempotent or entry.idempotency_key) or self.effect(tool) is Effect.READ
 
     @cached_property
     def idempotency_keys(self) -> Mapping[str, str]:

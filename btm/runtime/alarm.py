@@ -94,11 +94,12 @@ class NoveltyAlarm:
         if not isinstance(event, IncidentOpened):
             return
         incident = event.incident
+        tool = incident.tool
         by_kind = self._kinds_after is not None and incident.kind is not ErrorKind.UNKNOWN
         # Most failures are known by their kind: the text is read only of what is told.
-        name = f"{incident.tool}\0{incident.kind}" if by_kind else _of(incident).digest
+        name = f"{tool}\0{incident.kind}" if by_kind else _of(incident).digest
         with self._lock:
-            early = self._count(incident.tool) < (self._kinds_after or 0)
+            early = self._count(tool) < (self._kinds_after or 0)
             if not self._note(name) or (by_kind and early):
                 return
             now = self._clock()

@@ -16,7 +16,7 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Generator, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from btm.errors import RefusedCallError
 from btm.events import ActionTaken, Hooks
@@ -215,13 +215,16 @@ class Recovery:
         return Learned(incident.outcome), Reply(error=RefusedCallError(f"{call_text(call)} may be running"))
 
     def plan_for(self, incident: Incident) -> RecoveryPlan:
-        """Return the plan for an incident as things stand."""
-        above = [(other, self._options(other)) for other in self._above(incident)]
-        return self.planner.plan(incident, self._options(incident), self.ledger.believed, above)
+        """Return the plan for an incident as things stand: all of it as of one reading of the clock."""
+        now = self.ledger.now()
+        above = [(other, self._options(other, now)) for other in self._above(incident)]
+        return self.planner.plan(
+            incident, self._options(incident, now), partial(self.ledger.believed, now=now), above
+        )
 
-    def _options(self, incident: Incident) -> Options:
+    def _options(self, incident: Incident, now: float) -> Options:
         tool, conditions = incident.call.tool, self.ledger.conditions
-        health, worked_before, healed = conditions.lately(tool)
+        health, worked_before, healed = conditions.lately(tool, now)
         options = options_for(
             incident,
             self.fallback_map,
@@ -230,14 +233,14 @@ class Recovery:
             health=health,
             worked=()
             if self.fallback_map.entry(tool).fallbacks
-            else self.ledger.stood_in(tool, incident.kind),
-            down=conditions.closed_to if conditions.any_down else None,
+            else self.ledger.stood_in(tool, incident.kind, now),
+            down=partial(conditions.closed_to, now=now) if conditions.any_down else None,
             worked_before=worked_before,
             assumed=self.effects.is_assumed(incident.call),
         )
         if self.skills is None:
             return options
-        return self.skills.options(options, incident, self.ledger.now(), healed=healed)
+        return self.skills.options(options, incident, now, healed=healed)
 
     def _above(self, incident: Incident) -> Iterator[Incident]:
         """Give the open incidents that the failed call was to answer, the nearest first."""
@@ -349,16 +352,9 @@ class Recovery:
 
     @cached_property
     def _acting(self) -> Acting:
-        longest_wait_s = self.planner.settings.longest_wait_s
-        return Acting(
-            self.ledger,
-            self.fallback_map,
-            self.plan_for,
-            self._make_unless_standing,
-            longest_wait_s,
-            self.jitter,
-            self.hooks,
-        )
+        wait_s = self.planner.settings.longest_wait_s
+        make = self._make_unless_standing
+        return Acting(self.ledger, self.fallback_map, self.plan_for, make, wait_s, self.jitter, self.hooks)
 
     @cached_property
     def _sources(self) -> SecondSources:

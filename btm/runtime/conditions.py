@@ -101,13 +101,12 @@ class ToolConditions:
                 made = ToolCall(call.tool, effect=call.effect)
                 self.note(made, call.kind, call.at, call.began_at)
 
-    def lately(self, tool: str) -> tuple[str, bool, bool]:
+    def lately(self, tool: str, now: float) -> tuple[str, bool, bool]:
         """Return how a tool has been doing.
 
         A sentence on it, or an empty one; whether one of its latest calls succeeded; whether those just before the latest
         all did.
         """
-        now = self._clock()
         with self._conversations.lock:
             return self._health.sentence(tool, now), self._health.worked(tool), self._health.healed(tool)
 
@@ -123,12 +122,12 @@ class ToolConditions:
         with self._conversations.lock:
             return self._circuits.down(call.tool, call.effect, self._clock())
 
-    def closed_to(self, tool: str, effect: Effect) -> Down | None:
-        """Return what is down if a call of ``tool`` would not be made now."""
+    def closed_to(self, tool: str, effect: Effect, now: float) -> Down | None:
+        """Return what is down if a call of ``tool`` would not be made at this time."""
         if self._circuits is None or not self._circuits.any_open:
             return None
         with self._conversations.lock:
-            return self._circuits.closed_to(tool, self._clock(), effect)
+            return self._circuits.closed_to(tool, now, effect)
 
 
 class ToolEffects:

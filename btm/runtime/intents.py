@@ -110,6 +110,8 @@ class Intents:
         if not self.concerns(call):
             return None
         name = call.conversation, call.call_id
+        if passed is None and name in self._running:
+            return None  # prepared and noted when it was asked what stands in its way
         identity = self._map.entry(call.tool).identity
         wish = orjson.dumps(wish_marks(call.arguments, self._key, identity)).decode()
         keep = self._strict or self._is_final(call.tool)

@@ -190,10 +190,10 @@ class Ledger:
 
     # -- numbers ----------------------------------------------------------------------------------------------------
 
-    def believed(self, keys: Iterable[EvidenceKey]) -> dict[EvidenceKey, BetaPosterior]:
-        """Return what is believed about keys as of now."""
+    def believed(self, keys: Iterable[EvidenceKey], now: float) -> dict[EvidenceKey, BetaPosterior]:
+        """Return what is believed about keys."""
         with self.conversations.lock:
-            return self._credit.about(keys, self._clock())
+            return self._credit.about(keys, now)
 
     def shares(self, key: EvidenceKey) -> tuple[Share, ...]:
         """Return level by level how the belief about one key comes about."""
@@ -205,10 +205,10 @@ class Ledger:
         with self.conversations.lock:
             return self._credit.beliefs(self._clock())
 
-    def stood_in(self, tool: str, kind: ErrorKind) -> tuple[str, ...]:
+    def stood_in(self, tool: str, kind: ErrorKind, now: float) -> tuple[str, ...]:
         """Return the tools that answered after this failure before, the most proven first."""
         with self.conversations.lock:
-            return self._credit.stood_in(tool, kind, self._clock())
+            return self._credit.stood_in(tool, kind, now)
 
     def take_in_others(self, calls: Iterable[RecentCall]) -> None:
         """Take in how calls of other processes ended; those of this one are passed over."""

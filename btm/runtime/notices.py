@@ -51,7 +51,8 @@ def down_text(down: Down, tool: str, now: float) -> str:
 def down_tools(ledger: Ledger, effects: ToolEffects, available: Collection[str] | None) -> dict[str, Down]:
     """Return the tools whose calls would not go through now, each with what is down. None: those of the map."""
     names = effects.mapped if available is None else available
-    found = ((name, ledger.conditions.closed_to(name, effects.likely(name))) for name in names)
+    now = ledger.now()
+    found = ((name, ledger.conditions.closed_to(name, effects.likely(name), now)) for name in names)
     return {name: down for name, down in found if down is not None}
 
 

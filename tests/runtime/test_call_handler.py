@@ -595,3 +595,22 @@ def test_a_failed_read_of_an_order_is_classified_once(monkeypatch: pytest.Monkey
     assert handled.trail[0].action is None
     assert MAP.effect("get_order") is Effect.READ
     assert Action.RETRY not in [move.action for move in handled.trail]
+
+
+class CountingClock(Clock):
+    """A clock that counts how often it was read."""
+
+    read = 0
+
+    def __call__(self) -> float:
+        self.read += 1
+        return super().__call__()
+
+
+def test_a_failing_call_reads_the_clock_as_it_begins_as_it_ends_and_for_its_plan() -> None:
+    clock = CountingClock()
+    with memory_of(clock) as memory:
+        before = clock.read
+        handled = memory.call(call("get_order", order_id="o1", user_id="u1"), raising(SLOW))
+        assert clock.read - before == 3
+    assert handled.context is not None

@@ -17,7 +17,9 @@ import pytest
 from core_kit import memory_of
 
 from btm import FallbackMap, ToolMemory
+from btm.fallback.wishes import wish_marks
 from btm.model import Effect, ErrorKind, Outcome, ToolCall
+from btm.runtime import intents
 from btm.runtime.intents import Intents
 from btm.store import Intent
 from btm.store.sql import SqlStore
@@ -336,3 +338,17 @@ def test_a_process_knows_whether_another_one_runs() -> None:
         host = process_identity.own().split("|")[0]
         done.wait()
         assert process_identity.is_running(f"{host}|{done.pid}|1") is False
+
+
+@pytest.mark.parametrize("mode", ["advise", "guard", "act"])
+def test_a_write_is_prepared_once_however_often_it_is_noted(mode: str, monkeypatch: Any) -> None:
+    prepared: list[Any] = []
+
+    def counted(arguments: Any, *rest: Any) -> dict[str, str]:
+        prepared.append(arguments)
+        return wish_marks(arguments, *rest)
+
+    monkeypatch.setattr(intents, "wish_marks", counted)
+    with memory_of(fallback_map=PAY, mode=mode) as memory:
+        pay(memory, Bank(), "c1")
+    assert len(prepared) == 1

@@ -175,7 +175,9 @@ def test_weights_are_rebased_in_a_process_that_runs_for_long() -> None:
 def test_health_is_over_all_conversations(watched: Watched) -> None:
     for n in range(4):
         watched(call("get_order", f"talk{n}", "c1", order_id="o1"), SLOW)
-    assert watched.ledger.conditions.lately("get_order")[0].startswith("failed 4 of its last 4 calls")
+    assert watched.ledger.conditions.lately("get_order", watched.ledger.now())[0].startswith(
+        "failed 4 of its last 4 calls"
+    )
 
 
 def test_an_event_is_handed_over_in_the_order_in_which_it_was_learned() -> None:
