@@ -41,6 +41,15 @@ class Counts(NamedTuple):
 NOTHING = Counts(0.0, 0.0)
 
 
+class Beside(NamedTuple):
+    """A tool's record after another error: its weighted counts, and those of its own levels without them."""
+
+    key: EvidenceKey
+    counts: Counts
+    top: Counts
+    middle: Counts
+
+
 @lru_cache(maxsize=4_096)
 def levels(key: EvidenceKey) -> tuple[Level, ...]:
     """Return the levels that a key is pooled over, most general first, the key itself last.
@@ -194,20 +203,29 @@ class Evidence:
 
     def around(
         self, key: EvidenceKey, strengths: Strengths, scale: float = 1.0
-    ) -> tuple[Counts, Counts, Counts, list[tuple[Counts, Counts]]]:
+    ) -> tuple[Counts, Counts, Counts, list[Beside]]:
         """Return what a key believes under these strengths; ``scale`` is the decay factor at the time of reading.
 
-        The weighted counts of its levels, general to special, each without what stands below it, and the same tool's
-        other kinds: the weighted counts of each, and those of its own pool without it.
+        The weighted counts of its levels, general to special, each without what stands below it, and what the same tool
+        did after other errors.
         """
         top, middle, own = self.above(key, strengths, scale)
         pools = self._pooled(strengths, scale)
-        beside: list[tuple[Counts, Counts]] = []
+        beside: list[Beside] = []
         for other in self._others(key):
-            theirs, rest = pools.told_by(other, self._keys[other]), middle
-            if not key.target:
-                rest = _minus(pools.middle.get(pools_of(other)[1], NOTHING), theirs)
-            beside.append((theirs, rest))
+            theirs = pools.told_by(other, self._keys[other])
+            if key.target:
+                beside.append(Beside(other, theirs, top, middle))
+                continue
+            above, level = pools_of(other)
+            beside.append(
+                Beside(
+                    other,
+                    theirs,
+                    _minus(pools.top.get(above, NOTHING), pools.within_top(level)),
+                    _minus(pools.middle.get(level, NOTHING), theirs),
+                )
+            )
         return top, middle, own, beside
 
     def above(

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import betaincinv
 
-from btm.learning.evidence import NOTHING, Counts, Evidence, Level, levels
+from btm.learning.evidence import NOTHING, Beside, Counts, Evidence, Level, levels
 from btm.model import MAX_ORDINAL, Action, EvidenceKey, Family
 
 __all__ = [
@@ -206,18 +206,38 @@ def _mean(strength: float, mean: float, counts: Counts) -> float:
     return (strength * mean + counts.successes) / (strength + (counts.successes + counts.failures))
 
 
-def _beside(others: Sequence[tuple[Counts, Counts]], size: float, above: float, mean: float) -> Counts:
+def _beside(others: Sequence[Beside], priors: Priors, mean: float) -> Counts:
     """Return a tool's record after other errors, as if those were as easy to get over as this one is.
 
-    A success where most succeed says less, a failure more: each is weighed by the odds of its own pool, which believes the
-    mean ``above`` it with so many pseudo-counts, against those here.
+    A success where most succeed says less, a failure more: each is weighed by the odds of its own pool against ``mean``,
+    what is believed here.
     """
     worked = failed = 0.0
-    for counts, pool in others:
-        expected = _within(_mean(size, above, pool))
+    for other, counts, top, middle in others:
+        expected = _down(other, top, middle, priors).kind
         worked += counts.successes * min(mean / expected, _MOST_RATIO)
         failed += counts.failures * min((1.0 - mean) / (1.0 - expected), _MOST_RATIO)
     return Counts(worked, failed)
+
+
+class _Pooled(NamedTuple):
+    """What a key's pools make of it, family before kind: the mean and the pseudo-counts each passes on."""
+
+    start: float
+    family: float
+    family_size: float
+    kind: float
+    kind_size: float
+
+
+def _down(key: EvidenceKey, top: Counts, middle: Counts, priors: Priors) -> _Pooled:
+    """Go down a key's pools. What one says of a chance is a Beta distribution: its mean, and its size in pseudo-counts."""
+    top_size, middle_size, own_size = priors.strengths
+    start = priors.top_mean(key)
+    first, size = _after(_within(start), top_size, top)
+    first_size = _passed_on(first, size, middle_size)
+    second, size = _after(first, first_size, middle)
+    return _Pooled(start, first, first_size, second, _passed_on(second, size, own_size))
 
 
 _Part = tuple[Counts, float, float, float]
@@ -227,23 +247,18 @@ _Part = tuple[Counts, float, float, float]
 def _chain(
     evidence: Evidence, key: EvidenceKey, priors: Priors, scale: float
 ) -> tuple[_Part, _Part, _Part, _Part]:
-    """Go down the levels. A pool's chance is a Beta distribution: its mean, and its size in pseudo-counts."""
+    """Go down the levels to the key itself."""
     top, middle, own, others = evidence.around(key, priors.strengths, scale)
-    top_size, middle_size, own_size = priors.strengths
-    start = priors.top_mean(key)
-    first, size = _after(_within(start), top_size, top)
-    second_size = _passed_on(first, size, middle_size)
-    third, size = _after(first, second_size, middle)
-    beside, across = NOTHING, third
+    start, first, first_size, second, second_size = _down(key, top, middle, priors)
+    beside, across = NOTHING, second
     if others:
-        beside = _beside(others, second_size, first, third)
-        across = _within(_mean(priors.across, across, beside))
-    strength = _passed_on(third, size, own_size)
+        beside = _beside(others, priors, second)
+        across = _within(_mean(priors.across, second, beside))
     return (
-        (top, start, top_size, first),
-        (middle, first, second_size, third),
-        (beside, third, priors.across, across),
-        (own, across, strength, _mean(strength, across, own)),
+        (top, start, priors.strengths[0], first),
+        (middle, first, first_size, second),
+        (beside, second, priors.across, across),
+        (own, across, second_size, _mean(second_size, across, own)),
     )
 
 

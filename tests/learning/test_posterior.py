@@ -138,6 +138,21 @@ def test_a_tool_that_is_bad_after_other_errors_is_believed_to_be_bad_after_this_
     assert after < unlike - 0.1
 
 
+@pytest.mark.parametrize("fault", ["auth_error", "invalid_arguments"])
+def test_a_tool_that_gets_over_what_passes_gets_no_further_over_what_does_not(fault: str) -> None:
+    heals = [(key("tool", "server_error", "retry"), 60.0, 0.0)]
+    before, after = (pooled(Evidence(rows), key("tool", fault, "retry"), Priors()).mean for rows in ([], heals))
+    assert before < after < before + 0.05
+
+
+def test_a_tool_that_gets_over_what_does_not_pass_gets_over_what_does() -> None:
+    odd = [(key("tool", "auth_error", "retry"), 60.0, 0.0)]
+    before, after = (
+        pooled(Evidence(rows), key("tool", "server_error", "retry"), Priors()).mean for rows in ([], odd)
+    )
+    assert after > before + 0.1
+
+
 def test_evidence_of_a_substitute_counts_once() -> None:
     new = key("new", "timeout", "switch", "x")
     same = [(key(f"t{n}", "timeout", "switch", "x"), 0.0, 10.0) for n in range(3)]
