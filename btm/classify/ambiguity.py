@@ -1,9 +1,11 @@
-"""Whether a failed write may have happened all the same."""
+"""What became of a write: whether one that failed may have happened all the same, or is under way and no more."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
+from typing import Any
 
 from btm.classify.finding import Finding
 from btm.classify.rules import form, table
@@ -84,3 +86,18 @@ def _states_a_deed(clause: str) -> bool:
     if found is None or _SAYS_NO_DEED.search(clause):
         return False
     return _SAYS_NOT.search(clause, 0, found.end()) is None
+
+
+_WORDS = frozenset({"pending", "processing", "accepted", "unknown", "queued", "in progress", "in_progress"})
+_PLACES = ("status", "state")
+_MOST_FIELDS = 4  # a record that was changed has more; there the word may be the record's own state
+
+
+def under_way(value: Any) -> str:
+    """Return the word with which a short answer, as JSON values, says so; ``""`` for any other answer."""
+    if isinstance(value, Mapping):
+        if len(value) > _MOST_FIELDS or any(isinstance(inner, Mapping | list) for inner in value.values()):
+            return ""
+        value = next((value[place] for place in _PLACES if place in value), "")
+    word = value.strip().casefold() if isinstance(value, str) else ""
+    return word if word in _WORDS else ""

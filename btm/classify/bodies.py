@@ -7,15 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from btm.classify import body_keys as keys
-from btm.classify import numbers, retry_after, texts
+from btm.classify import codes, retry_after, texts
 from btm.classify.codes import of_json_rpc
 from btm.classify.deciding import judges
 from btm.classify.echoes import without_echoed_fields
 from btm.classify.envelopes import failing_node, failing_part
 from btm.classify.explaining import explain, unexplained
 from btm.classify.finding import DEFAULT, WEAK, Finding, surest
-from btm.classify.reading import field
-from btm.classify.taming import plain_of
+from btm.classify.reading import field, plain_of
 from btm.classify.telling import is_quiet, tells_failure, user_errors
 from btm.model import Effect, ToolCall
 from btm.model import ErrorKind as K
@@ -122,7 +121,7 @@ def _of_command(body: Mapping[str, Any], code: int, call: ToolCall) -> Finding |
     err = untrusted.text_of(field(body, "stderr", "error") or "", 2_000).strip()
     out = _end(field(body, "stdout", "output", "result")).strip()
     said = texts.of_error_text(err or out) if err or out else None
-    found = surest((numbers.of_exit_code(code), said))
+    found = surest((codes.of_exit_code(code), said))
     if found is not None:
         return found._replace(detail=err or out)
     if (

@@ -16,23 +16,18 @@ from btm.classify import (
     exceptions,
     frameworks,
     guessing,
-    hints,
-    json_texts,
-    login_pages,
-    markup,
     opinion,
+    pages,
+    parsing,
     plain,
     silent,
-    walls,
-    xml_fields,
 )
 from btm.classify.ambiguity import is_ambiguous
 from btm.classify.echoes import without_echoed_fields, without_echoes, without_label
 from btm.classify.expectations import ErrorRule, Expectations
 from btm.classify.finding import NONE, WORDS, Finding
-from btm.classify.reading import TEXT_LIMIT
+from btm.classify.reading import TEXT_LIMIT, plain_of, tamed
 from btm.classify.shape import ShapeProfile
-from btm.classify.taming import plain_of, tamed
 from btm.model import SUCCESS, Effect, ErrorKind, Family, Outcome, ToolCall
 from btm.support import untrusted
 from btm.support.process_state import kept
@@ -166,9 +161,9 @@ def _doubtful(failure: Finding) -> Outcome:
 
 def _is_plainly_fine(text: str, call: ToolCall) -> bool:
     """Whether a text holds no word of failure, and is neither blank nor JSON or markup, nor short and from a page."""
-    if text[:1] in _OPENERS or hints.any_in(text):
+    if text[:1] in _OPENERS or plain.any_in(text):
         return False
-    return walls.of_answer(text, call.tool) is None
+    return pages.of_answer(text, call.tool) is None
 
 
 def _explicit(value: Any, call: ToolCall, now: float | None) -> tuple[Any, Finding | None]:
@@ -177,8 +172,8 @@ def _explicit(value: Any, call: ToolCall, now: float | None) -> tuple[Any, Findi
         return _explicit_text(value, call, now)
     value = tamed(value)
     if type(value) is dict:
-        value = json_texts.opened(value)
-        return value, bodies.of_mapping(value, call, now) or login_pages.of_mapping(value, call)
+        value = parsing.opened(value)
+        return value, bodies.of_mapping(value, call, now) or pages.of_mapping(value, call)
     if isinstance(value, list | tuple):
         return _explicit_list(value, call, now)
     if type(value) in _BARE:
@@ -212,39 +207,37 @@ def _explicit_list(value: Any, call: ToolCall, now: float | None) -> tuple[Any, 
 
 
 def _explicit_text(text: str, call: ToolCall, now: float | None) -> tuple[Any, Finding | None]:
-    text = json_texts.unpadded(plain_of(text))
+    text = parsing.unpadded(plain_of(text))
     first = text[:1] if text[:1] > " " else text[:200].lstrip()[:1]
     if first in ("{", "["):
-        value = json_texts.parsed(text) if len(text) <= _JSON_LIMIT else None
+        value = parsing.parsed(text) if len(text) <= _JSON_LIMIT else None
         if value is not None:
             if type(value) is dict:
-                value = json_texts.opened(value)
+                value = parsing.opened(value)
                 bare = None if frameworks.is_bare(value) else frameworks.unwrap(value)
                 if bare is not None and bare.is_error:
                     return value, bodies.of_failed_value(bare.value, call, now)
                 if bare is not None and bare.value is not value and not isinstance(bare.value, Mapping):
                     return _explicit(bare.value, call, now)  # a wrapper that came as a text
-                return value, bodies.of_mapping(value, call, now) or login_pages.of_mapping(value, call)
+                return value, bodies.of_mapping(value, call, now) or pages.of_mapping(value, call)
             return _explicit_list(value, call, now)
-        broken = markup.broken_json(text, call.tool)
+        broken = pages.broken_json(text, call.tool)
         if broken is not None or len(text) > _JSON_LIMIT:
             return text, broken
     if first == "<" and not _is_object_repr(text):
-        answer = xml_fields.fields_of_answer(text)
+        answer = parsing.fields_of_answer(text)
         if answer is not None:
             return answer, bodies.of_envelope(answer, call, now)
-        return text, login_pages.of_page(text, call) or walls.of_page(text) or markup.of_markup(
-            text, call.tool
-        )
+        return text, pages.of_page(text, call) or pages.wall_page(text) or pages.of_markup(text, call.tool)
     if first == "m" and text.startswith("meta=") and "content=[" in text[:60]:
         return text, _explicit_repr(text, call, now)
-    if "=" in text[:60] and (lines := xml_fields.fields_of_lines(text)) is not None:
+    if "=" in text[:60] and (lines := parsing.fields_of_lines(text)) is not None:
         return text, bodies.of_envelope(lines, call, now)
     text = without_echoes(without_label(text, call), call)
-    noise = markup.of_noise(text, call.tool) or walls.of_answer(text, call.tool)
+    noise = pages.of_noise(text, call.tool) or pages.of_answer(text, call.tool)
     if noise is not None:
         return text, noise
-    if _are_printed_rows(text) or not hints.any_in(text):
+    if _are_printed_rows(text) or not plain.any_in(text):
         return text, None
     return text, plain.of_plain_text(text, call.tool, writes=call.effect is Effect.WRITE)
 

@@ -9,13 +9,12 @@ from typing import Any
 
 import orjson
 
-from btm.classify import numbers, retry_after, texts, types
+from btm.classify import codes, retry_after, texts, types
 from btm.classify.bodies import of_failed_value
-from btm.classify.codes import grpc_kind, of_code, of_json_rpc
+from btm.classify.codes import grpc_kind, is_failure, kind_of, of_code, of_json_rpc, of_status
 from btm.classify.finding import CODE, DEFAULT, EXACT, NONE, WEAK, Finding, surest
-from btm.classify.python_errors import of_python_error
 from btm.classify.reading import attribute, chain, ends, field, message, qualified
-from btm.classify.status import is_failure, kind_of, of_status
+from btm.classify.types import of_python_error
 from btm.model import ErrorKind as K
 from btm.model import ToolCall
 
@@ -221,25 +220,25 @@ def _codes_of(error: BaseException, known: _Facts, root: str, text: str) -> list
     found: list[Finding | None] = []
     state = known.get("sqlstate", known.get("pgcode"))
     if isinstance(state, str) and len(state) == 5:
-        found.append(numbers.of_sqlstate(state, text))
+        found.append(codes.of_sqlstate(state, text))
     number = known.get("errno")
     if type(number) is int and _is_os_error(error):
-        found.append(numbers.of_mysql(number) if root in _MYSQL else numbers.of_errno(number))
+        found.append(codes.of_mysql(number) if root in _MYSQL else codes.of_errno(number))
     arguments = attribute(error, "args")
     if root in _MYSQL and type(arguments) is tuple and arguments and type(arguments[0]) is int:
-        found.append(numbers.of_mysql(arguments[0]))
+        found.append(codes.of_mysql(arguments[0]))
     if type(arguments) is tuple and arguments and type(arguments[0]) is int and root == "pycurl":
-        found.append(numbers.of_curl(arguments[0]))
+        found.append(codes.of_curl(arguments[0]))
     elif root == "pycurl" and (number_said := re.match(r"\((\d{1,3}),", text)):
-        found.append(numbers.of_curl(int(number_said.group(1))))
+        found.append(codes.of_curl(int(number_said.group(1))))
     if "losed" in type(error).__qualname__:
-        found.append(numbers.websocket_in(text) or numbers.of_websocket(known.get("code", 0)))
+        found.append(codes.websocket_in(text) or codes.of_websocket(known.get("code", 0)))
     sqlite = known.get("sqlite_errorname")
     if isinstance(sqlite, str):
-        found.append(numbers.of_sqlite(sqlite.removeprefix("SQLITE_").split("_")[0]))
+        found.append(codes.of_sqlite(sqlite.removeprefix("SQLITE_").split("_")[0]))
     exit_code = known.get("returncode")
     if type(exit_code) is int:
-        found.append(numbers.of_exit_code(exit_code))
+        found.append(codes.of_exit_code(exit_code))
     found.extend(_smtp(error, known, text))
     found.extend(_bodies(known, root))
     return found
@@ -256,7 +255,7 @@ def _is_os_error(error: BaseException) -> bool:
 def _smtp(error: BaseException, known: _Facts, text: str) -> list[Finding | None]:
     code = known.get("smtp_code")
     if type(code) is int:
-        return [numbers.of_smtp(code, text)]
+        return [codes.of_smtp(code, text)]
     if qualified(type(error))[1] in (
         "SMTPRecipientsRefused",
         "error_perm",
@@ -266,7 +265,7 @@ def _smtp(error: BaseException, known: _Facts, text: str) -> list[Finding | None
     ):
         reply = re.search(r"\(([45]\d\d),|^([45]\d\d)\b", text)
         if reply:
-            return [numbers.of_smtp(int(reply.group(1) or reply.group(2)), text)]
+            return [codes.of_smtp(int(reply.group(1) or reply.group(2)), text)]
     return []
 
 
@@ -278,7 +277,7 @@ def _bodies(known: _Facts, root: str) -> list[Finding | None]:
         code = _called(code)
     code = field(code, "name") if not isinstance(code, str | int | None) else code
     if type(code) is int and root == "pymongo":
-        found.append(numbers.of_mongo(code))
+        found.append(codes.of_mongo(code))
     if type(code) is int and root == "grpc":
         kind = grpc_kind(code)
         found.append(Finding(kind, f"grpc:{code}", f"gRPC status {code}", CODE) if kind is not None else None)

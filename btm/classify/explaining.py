@@ -8,10 +8,9 @@ from typing import Any
 
 from btm.classify import body_keys as keys
 from btm.classify import texts
-from btm.classify.codes import of_code, of_json_rpc
+from btm.classify.codes import of_code, of_json_rpc, of_status
 from btm.classify.complaints import are_field_errors, are_sentences, is_validator_list
 from btm.classify.finding import EXACT, NONE, WEAK, Finding, surest
-from btm.classify.status import of_status
 from btm.classify.telling import http_status
 from btm.classify.types import name_as_words
 from btm.model import ErrorKind as K

@@ -1,12 +1,19 @@
-"""What a field's name promises of its value, remembered per name so that a common result costs a few look-ups."""
+"""What a field's name promises of its value, and which fields of a mapping can be signs: worked out once for each name.
+
+The answers of a tool have few sets of names, and most fields are a sign of nothing: with the names worked out, a
+common answer costs a look at each of its values' types and at the few fields that could mean something.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
-from typing import NamedTuple
+from itertools import islice
+from typing import Any, NamedTuple
 
 from btm.classify.rules import table
+from btm.support.process_state import kept
 
 _SPLIT = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
@@ -81,3 +88,56 @@ def _partners(name: str) -> tuple[str, ...]:
         if f"_{first}_" in f"_{name}_":
             found.append(f"_{name}_".replace(f"_{first}_", f"_{second}_", 1)[1:-1])
     return tuple(found)
+
+
+class Form(NamedTuple):
+    """The fields of a mapping that can be signs, in order, and which comparisons among them are possible at all."""
+
+    signs: tuple[tuple[Role, str], ...]
+    ordered: bool
+    summed: bool
+
+
+FIELDS = 200
+"""Fields of one mapping that are looked at."""
+
+# Emptied when full, so that keys that are data cannot grow it without end.
+_MOST = 4_096
+_known: dict[tuple[object, ...], Form] = kept(__name__, {}, most=_MOST)
+_MOST_NAMES, _LONGEST_NAME = 64, 64
+
+
+def form_of(body: Mapping[Any, Any]) -> Form:
+    """Return what the names of ``body``'s fields can be signs of."""
+    names = tuple(body)
+    form = _known.get(names)
+    if form is None:
+        form = _worked_out(body)
+        if len(names) <= _MOST_NAMES and all(
+            isinstance(name, str) and len(name) <= _LONGEST_NAME for name in names
+        ):
+            if len(_known) >= _MOST:
+                _known.clear()
+            _known[names] = form
+    return form
+
+
+ENDINGS = ("", "_date", "_time", "_at")
+
+
+def _can_be_ordered(roles: Iterable[Role], names: Collection[str]) -> bool:
+    """Whether a mapping with these field names (in snake_case) holds a pair that `plausible.order` compares."""
+    if any(f"departure{e}" in names and f"arrival{e}" in names for e in ENDINGS):
+        return True
+    return any(other in names for role in roles for other in role.partners)
+
+
+def _worked_out(body: Mapping[Any, Any]) -> Form:
+    signs = tuple((role, name) for name in islice(body, FIELDS) if (role := role_of(name)) is not None)
+    roles = [role for role, _ in signs]
+    return Form(
+        signs,
+        ordered=any(role.partners or role.name.startswith("arrival") for role in roles)
+        and _can_be_ordered(roles, {snake(name) for name in body if isinstance(name, str)}),
+        summed=any(role.sums for role in roles),
+    )

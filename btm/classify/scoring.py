@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from btm.classify.rows import classify_row
+from btm.classify.recorded import classify_row
 from btm.model import ErrorKind, Outcome
 
 OK = "ok"
@@ -112,7 +112,7 @@ _NO_LIBRARY = frozenset({"provoked", "cli", "py", "real", "the", "rebuilt", "own
 
 
 def score(rows: Iterable[Mapping[str, Any]]) -> Accuracy:
-    """Return how well labelled rows (see `btm.classify.rows`) are named. Raises ValueError for a row without an outcome."""
+    """Return how well labelled rows (see `btm.classify.recorded`) are named. ValueError: one has no outcome."""
     found = Accuracy()
     for row in rows:
         found.add(row, classify_row(row))

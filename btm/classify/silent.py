@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
-from btm.classify import arithmetic, emptiness, expected, partial, plausible, stale, sums
-from btm.classify.expectations import Expectations
+from btm.classify import emptiness, partial, plausible, stale
+from btm.classify.expectations import Expectations, against
 from btm.classify.finding import Finding
-from btm.classify.forms import FIELDS, Form, form_of
+from btm.classify.keys import FIELDS, Form, form_of
 from btm.classify.reading import members
 from btm.classify.shape import ShapeProfile
 from btm.model import ToolCall
@@ -33,7 +33,7 @@ def find(
 ) -> Finding | None:
     """Return the silent fault that a result shows, or None. ``now`` is epoch seconds, or None when no time is known."""
     if expectations is not None:
-        found = expected.against(value, expectations, now)
+        found = against(value, expectations, now)
         if found is not None:
             return found
     if isinstance(value, str):
@@ -126,7 +126,7 @@ def _of_signs(
     signs = [(role, key, node[key]) for role, key in form.signs]
     found = plausible.order(signs, node, call) if form.ordered else None
     if found is None and form.summed:
-        found = sums.of_fields(signs, node, call)
+        found = plausible.of_fields(signs, node, call)
     return found or doubt
 
 
@@ -139,6 +139,6 @@ def computed(value: Any, call: ToolCall) -> Finding | None:
         got = float(value) if isinstance(value, str | int | float) and len(str(value)[:40]) < 40 else None
     except (ValueError, OverflowError):
         return None
-    if got is None or not arithmetic.disagrees(expression, got):
+    if got is None or not plausible.disagrees(expression, got):
         return None
-    return arithmetic.finding(expression, got)
+    return plausible.finding(expression, got)

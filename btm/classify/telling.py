@@ -10,11 +10,10 @@ from typing import Any
 from btm.classify import body_keys as keys
 from btm.classify import deciding, partial, plain, texts
 from btm.classify.body_keys import Fields, fields_of
-from btm.classify.codes import of_code
+from btm.classify.codes import is_failure, of_code
 from btm.classify.complaints import MOST_FIELDS, are_field_errors, are_sentences, is_validator_list
 from btm.classify.finding import CODE
 from btm.classify.reading import field
-from btm.classify.status import is_failure
 from btm.model import Effect, ToolCall
 from btm.model import ErrorKind as K
 

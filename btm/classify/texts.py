@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from btm.classify import carriers, hints, languages, numbers, retry_after, types
+from btm.classify import carriers, codes, languages, retry_after, types
 from btm.classify.carriers import Carried
-from btm.classify.codes import of_code, of_json_rpc
+from btm.classify.codes import of_code, of_json_rpc, of_status, status_in
 from btm.classify.finding import DEFAULT, WEAK, Finding, surest
-from btm.classify.python_errors import of_python_text
 from btm.classify.rules import form, wording
-from btm.classify.status import of_status, status_in
+from btm.classify.types import of_python_text
 from btm.model import ErrorKind as K
 from btm.model import ToolCall
 
@@ -48,11 +47,6 @@ _PYTHON = form("texts", "python")
 _PER_MINUTE = re.compile(r"(?:per|/) ?(?:\d+ )?(?:second|minute|hour|min|sec)\b")
 
 
-def is_suspicious(text: str) -> bool:
-    """Whether a text holds any word of failure: the cheap test that most results fail."""
-    return hints.any_in(text)
-
-
 def trim(text: str) -> str:
     """Return the part of a text that rules look at, at most ``HEAD + TAIL`` characters."""
     return text if len(text) <= HEAD + TAIL else text[:HEAD] + "\n" + text[-TAIL:]
@@ -74,7 +68,7 @@ def _in_words(text: str, status: int | None) -> Finding | None:
     if foreign is not None:
         return foreign
     bare = unquoted(low)
-    last = numbers.of_strerror(low.rstrip().rpartition(": ")[2])
+    last = codes.of_strerror(low.rstrip().rpartition(": ")[2])
     if last is not None:
         return last
     said = _ASIDE.sub("", bare) if bare.endswith(_CLOSES) else bare
@@ -95,15 +89,15 @@ def _in_numbers(text: str) -> Finding | None:
     if "rrno" in text or "inError" in text:
         found = _BRACKET_ERRNO.search(text)
         if found:
-            return numbers.of_errno(int(found.group(1) or found.group(2)))
+            return codes.of_errno(int(found.group(1) or found.group(2)))
     if "rror 1" in text or "ROR 1" in text:
         mysql = _MYSQL.search(text)
         if mysql:
-            return numbers.of_mysql(int(mysql.group(1)))
+            return codes.of_mysql(int(mysql.group(1)))
     if text[:1] == "(":
         mysql = _MYSQL_ARGS.match(text)
         if mysql:
-            return numbers.of_mysql(int(mysql.group(1)))
+            return codes.of_mysql(int(mysql.group(1)))
     for cue, pattern in _CODES:
         if cue not in text:
             continue
@@ -170,9 +164,9 @@ def _of_layers(carried: Carried) -> Iterator[Finding | None]:
     if carried.code is not None:
         yield of_json_rpc(carried.code)
     if carried.reply is not None:
-        yield numbers.of_reply(carried.reply, carried.inner)
+        yield codes.of_reply(carried.reply, carried.inner)
     if carried.exit is not None:
-        yield numbers.of_exit_code(carried.exit)
+        yield codes.of_exit_code(carried.exit)
 
 
 def of_class(name: str, text: str = "") -> Finding | None:
@@ -193,7 +187,7 @@ def of_class(name: str, text: str = "") -> Finding | None:
         sure = known.sure - 0.08 if known.sure > DEFAULT else DEFAULT
         return Finding(known.kind, f"type:{bare}", f"the text names {bare}", sure, reached=known.reached)
     if len(bare) == 5 and any(c.isdigit() for c in bare):
-        return numbers.of_sqlstate(bare, text)
+        return codes.of_sqlstate(bare, text)
     code = of_code(bare)
     if code is not None and code.kind is not K.UNKNOWN:
         return code
@@ -247,7 +241,7 @@ def _weak_numbers(text: str, best: Finding | None) -> Finding | None:
             best = known
     code = exit_code_in(text)
     if code:
-        known = numbers.of_exit_code(code)
+        known = codes.of_exit_code(code)
         if known and (best is None or known.confidence > best.confidence):
             best = known
     return best

@@ -16,7 +16,7 @@ from rich.markup import escape
 from btm.classify import classify as classify_result
 from btm.classify import scoring
 from btm.classify.account import Account, account_of
-from btm.classify.rows import classify_row
+from btm.classify.recorded import classify_row
 from btm.cli import classify_score, classify_taught
 from btm.cli.options import DEFAULT_DATABASE, JSON
 from btm.cli.output import console, counted, emit_json, fail, paragraph, table

@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.markup import escape
 
-from btm.classify.taught import pattern_of
+from btm.classify.expectations import pattern_of
 from btm.cli.database import open_existing
 from btm.cli.output import console, emit_json, fail, paragraph, shown, table
 from btm.errors import did_you_mean

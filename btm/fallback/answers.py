@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from btm.classify.expectations import Expectations
-from btm.classify.expected import against
+from btm.classify.expectations import Expectations, against
 from btm.fallback.offers import Step
 from btm.fallback.values import agree
 from btm.model import ToolCall

@@ -8,7 +8,7 @@ from typing import Any
 
 from btm.authored.expressions import referenced_names
 from btm.authored.loading import Node, NodePath, Place
-from btm.classify.jsonwalk import json_type
+from btm.classify.shape import json_type
 from btm.errors import TemplateError, nearest
 from btm.fallback.checking import OF_CALL, steps_of, tool_place
 from btm.fallback.schema import MapFile, ToolEntry

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from btm.classify.jsonwalk import json_type
+from btm.classify.shape import json_type
 from btm.fallback.fields import JSON_TYPES
 
 # Names that other dialects (BFCL, Python docstrings, Gemini) use for JSON's types.

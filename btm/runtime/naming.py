@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
-from btm.classify.taught import pattern_of
+from btm.classify.expectations import pattern_of
 from btm.model import ErrorKind, Outcome, ToolCall
 from btm.store import TaughtRule
 from btm.support import untrusted

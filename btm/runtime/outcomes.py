@@ -10,9 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from btm.classify import ShapeProfile, classify
-from btm.classify.expectations import ErrorRule, Expectations
-from btm.classify.expected import against
-from btm.classify.underway import under_way
+from btm.classify.ambiguity import under_way
+from btm.classify.expectations import ErrorRule, Expectations, against
 from btm.fallback import FallbackMap
 from btm.fallback.answers import is_blank
 from btm.fallback.values import plain

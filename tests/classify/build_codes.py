@@ -19,7 +19,7 @@ from pathlib import Path
 import botocore
 
 from btm.classify import codes, rules, types
-from btm.classify.status import kind_of, of_status
+from btm.classify.codes import kind_of, of_status
 from btm.model import ErrorKind as K
 
 TARGET = Path(rules.__file__).with_name("data") / "cloud_codes.toml"

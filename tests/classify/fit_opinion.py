@@ -26,7 +26,7 @@ from sklearn.linear_model import LogisticRegression
 
 from btm.classify import deciding, engine, guessing, opinion
 from btm.classify.finding import Finding
-from btm.classify.rows import classify_row
+from btm.classify.recorded import classify_row
 from btm.model import Effect, ErrorKind, Family, ToolCall
 
 DATA = Path(opinion.__file__).with_name("data") / "opinion.json"

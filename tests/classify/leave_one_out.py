@@ -20,7 +20,7 @@ import fit_decision
 import numpy as np
 
 from btm.classify import carriers, deciding, plain, rules
-from btm.classify.rows import classify_row
+from btm.classify.recorded import classify_row
 from btm.classify.scoring import OK, Accuracy, library_of, score
 
 FOLDS = 40

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from btm.classify import Expectations, Freshness, ShapeProfile, ShapeRow, classify
-from btm.classify.jsonwalk import MAX_KEYS, MAX_PATHS
-from btm.classify.shape import lower_bound
+from btm.classify.shape import MAX_KEYS, MAX_PATHS, lower_bound
 from btm.model import Effect, ErrorKind, Outcome, ToolCall
 
 NOW = datetime(2026, 11, 29, 15, 0, tzinfo=UTC).timestamp()

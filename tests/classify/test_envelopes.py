@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from btm.classify import classify
-from btm.classify.xml_fields import fields_of_answer
+from btm.classify.parsing import fields_of_answer
 from btm.model import Effect, ToolCall
 
 WRITE = ToolCall("refund_payment", {}, Effect.WRITE)

@@ -5,9 +5,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from btm.classify import forms
-from btm.classify.forms import form_of
-from btm.classify.keys import role_of
+from btm.classify import keys
+from btm.classify.keys import form_of, role_of
 
 NAMES = st.sampled_from(
     [
@@ -44,8 +43,8 @@ def test_names_that_are_data_do_not_fill_the_memory() -> None:
         form_of({f"user_{number}": None})
     form_of({"x" * 10_000: None})
     form_of({str(number): None for number in range(1_000)})
-    assert len(forms._known) <= 4_096
-    assert all(len(names) <= 64 and all(len(name) <= 64 for name in names) for names in forms._known)
+    assert len(keys._known) <= 4_096
+    assert all(len(names) <= 64 and all(len(name) <= 64 for name in names) for names in keys._known)
 
 
 def test_a_wide_mapping_is_looked_at_as_far_as_a_bound() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from shared_data import shared
 
-from btm.classify.rows import classify_row
+from btm.classify.recorded import classify_row
 from btm.classify.scoring import score
 
 MOST_MISCALIBRATED = 0.05

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from btm import ToolMemory
 from btm.classify import ErrorRule, ToolResult, classify
-from btm.classify.taught import pattern_of
+from btm.classify.expectations import pattern_of
 from btm.cli.classify import classify as command
 from btm.model import ErrorKind, ToolCall
 

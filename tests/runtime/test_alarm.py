@@ -10,7 +10,7 @@ import pytest
 from core_kit import NO_MAP, Clock, Tools, call, memory_of
 from shared_data import shared
 
-from btm.classify.rows import classify_row
+from btm.classify.recorded import classify_row
 from btm.runtime import alarm
 from btm.runtime.alarm import NoveltyAlarm
 from btm.support.signatures import signature, template

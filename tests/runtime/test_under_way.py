@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from btm import ToolMemory
-from btm.classify.underway import under_way
+from btm.classify.ambiguity import under_way
 from btm.fallback import FallbackMap
 from btm.model import ErrorKind, ToolCall
 from btm.runtime.drivers import Handled

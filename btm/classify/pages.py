@@ -1,0 +1,203 @@
+"""Pages where an answer was due: error pages, walls (for people only, closed, parked), pages that ask to sign in.
+
+No wording decides alone what is a wall: each kind says several things in few words (``data/walls.toml``). A page that has
+more to show is a page, and one that tells about walls is left alone. A tool that goes to any page may rightly bring one
+back that asks to sign in: for it that is a hint, no more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache, lru_cache
+from typing import Any
+
+from btm.classify import carriers, texts
+from btm.classify.codes import of_status
+from btm.classify.finding import CODE, DEFAULT, WEAK, WORDS, Finding
+from btm.classify.keys import snake
+from btm.classify.rules import form, table
+from btm.model import ErrorKind as K
+from btm.model import ToolCall
+from btm.support.effects import is_general
+from btm.support.readable import without_markup
+
+MOST_SHOWN = 900
+"""Characters that a wall shows."""
+
+_BROWSES = form("login", "goes")
+_BRINGS = re.compile(
+    r"search|read|get_content|extract|open|view|text|article|document|lookup|research", re.IGNORECASE
+)
+
+
+@lru_cache(maxsize=1_024)
+def _brings_pages(tool: str) -> bool:
+    """Whether a tool by its name brings what stands on pages."""
+    name = snake(tool[:80])
+    return _BROWSES.search(name) is not None or _BRINGS.search(name) is not None
+
+
+def of_answer(text: str, tool: str) -> Finding | None:
+    """Return what a text is that a tool brought, where it is a wall; tools that bring no pages bring none."""
+    return of_text(text) if len(text) <= MOST_SHOWN and _brings_pages(tool) else None
+
+
+@cache
+def _walls() -> tuple[tuple[str, K, int, tuple[re.Pattern[str], ...]], ...]:
+    return tuple(
+        (w["name"], K(w["kind"]), w["needs"], tuple(map(re.compile, w["cues"])))
+        for w in table("walls")["wall"]
+    )
+
+
+@cache
+def _frame() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    return re.compile(table("walls")["about"]), re.compile(table("walls")["speaks"])
+
+
+def of_text(text: str) -> Finding | None:
+    """Return what a short text is that a tool brought from a page, where it is a wall."""
+    if len(text) > MOST_SHOWN:
+        return None
+    low = text.strip().lower().replace("\u2019", "'")
+    about, speaks = _frame()
+    if about.search(low) or not speaks.search(low):
+        return None
+    for name, kind, needs, cues in _walls():
+        if sum(cue.search(low) is not None for cue in cues) >= needs:
+            reached = kind is K.UNAVAILABLE
+            return Finding(kind, f"wall:{name.replace(' ', '-')}", f"a page {name}", WORDS, reached=reached)
+    return None
+
+
+def wall_page(page: str) -> Finding | None:
+    """Return what an HTML page is that shows a wall and nothing else."""
+    return of_text(without_markup(page)) if len(page) <= _MOST_READ else None
+
+
+_WEB = form("markup", "web")
+_TEXT_TOOL = form("markup", "text_tool")
+PAGE = "markup:html"
+"""The rule for a page where data was due."""
+_MOST_READ, _SHORT = 20_000, 600
+"""Characters of a page that are read, and up to which what it shows is read as an error's text."""
+_NOISE_HEAD = 2_000
+_TITLE = re.compile(r"<(?:title|h1)[^>]{0,100}>\s*([^<]{1,200})", re.IGNORECASE)
+_ERROR_TITLE = form("markup", "error_title")
+_BOT_WALL = re.compile(r"just a moment|attention required|captcha|are you a robot", re.IGNORECASE)
+
+
+def of_markup(text: str, tool: str) -> Finding | None:
+    """Return what failure a text that begins with ``<`` is: an XML error, an error page, a page where data was due."""
+    head = text[:2_000]
+    opening = head[:200].lower()
+    html = opening.lstrip().startswith(("<html", "<!doctype", "<head", "<body", "<?xml", "<!--")) and (
+        "<html" in opening or "<!doctype html" in opening
+    )
+    if not html:
+        carried = carriers.strip(head)
+        if carried is None or carried.exit == 0:
+            return None
+        return texts.of_carried(carried) or Finding(K.UNKNOWN, "markup:error", "an error element", WEAK)
+    title = _TITLE.search(head)
+    if title and _ERROR_TITLE.search(title.group(1)):
+        if _BOT_WALL.search(title.group(1)):
+            return Finding(K.AUTH_ERROR, "markup:bot-wall", "a page that lets only people pass", WEAK)
+        status = re.search(r"\b([45]\d\d)\b", title.group(1))
+        words = texts.of_error_text(title.group(1))
+        if status:
+            return of_status(int(status.group(1)), words)
+        return words or Finding(K.UNKNOWN, "markup:error-page", "an error page", WEAK)
+    if not _WEB.search(_subject(tool)):
+        shown = without_markup(text[:_MOST_READ])
+        said = texts.of_error_text(shown) if len(shown) <= _SHORT else None
+        return said or Finding(K.MALFORMED, PAGE, "an HTML page where data was due", 0.8)
+    return None
+
+
+def _subject(tool: str) -> str:
+    """Return a tool's name without what it looks things up by: ``find_user_by_email`` is no reader of mail."""
+    return re.sub(r"_by_\w*$", "", snake(tool[:80]))
+
+
+def of_noise(text: str, tool: str) -> Finding | None:
+    """Return MALFORMED for a text that is bytes read as text: a compressed or binary body, a wrong encoding.
+
+    A tenth of replacement and control characters is far beyond what a document with a few bad bytes has.
+    """
+    head = text[:_NOISE_HEAD]
+    if "\ufffd" not in head and "\x00" not in head:
+        return None
+    noise = sum(1 for c in head if c == "\ufffd" or (c < " " and c not in "\t\n\r\x1b"))
+    if noise * 10 < len(head) or _TEXT_TOOL.search(_subject(tool)):
+        return None
+    return Finding(K.MALFORMED, "markup:noise", "bytes that are no text", 0.85)
+
+
+_STRICT = re.compile(r"\{\s{0,40}\"[^\"\n]{1,80}\"\s?:\s?[\"{\[\dtfn-]")
+_LOOSE = re.compile(
+    r"\.\.\.|…|//|/\*|#|\}\s*[^\s,\]}]|\]\s*[^\s,\]}]|,\s*[\]}]|[:\[,{]\s*(?:NaN|-?Infinity|None|True|False|'|<)|truncated"
+)
+"""What writers of looser forms than JSON put into it, and what is left out of a longer text."""
+
+
+def broken_json(text: str, tool: str) -> Finding | None:
+    """Return MALFORMED when a text opens like JSON and breaks off; other bracketed text (a repr, a log) is left alone."""
+    head = text[:64].lstrip()
+    opens = re.match(r"\{\s{0,8}\"|\[\s{0,8}(?:\{\s{0,8}\"|\")", head)
+    if opens is None or _TEXT_TOOL.search(snake(tool[:80])):
+        return None
+    end = text[-200:].rstrip()
+    if end.endswith(("}", "]", ")", ">")):
+        whole = _STRICT.match(text) is not None and end.endswith(("}", "]")) and _LOOSE.search(text) is None
+        return Finding(K.MALFORMED, "markup:json", "JSON with a fault of form", 0.8) if whole else None
+    if re.search(r"truncated|omitted|\.\.\.\s*$|…\s*$", end, re.IGNORECASE):
+        return Finding(K.PARTIAL_DATA, "partial:json", "the JSON text is cut, and says so", 0.8)
+    return Finding(K.MALFORMED, "markup:json", "JSON that breaks off", 0.85)
+
+
+_ASKS = form("login", "asks")
+_ENTERS = form("login", "enters")
+
+_LEADS = form("login", "leads")
+_HEADING = re.compile(r"<(?:title|h1|h2|button)\b[^>]{0,200}>([^<]{1,200})", re.IGNORECASE)
+_READ = 20_000  # characters of a page
+_MOST_SHOWN = 600  # characters that a page for signing in shows; one that shows more has something to say
+_BODIES = ("body", "content", "text", "html", "data", "response", "result")
+_PLACES = ("location", "Location", "redirect", "redirect_url")
+_MOVED = frozenset({301, 302, 303, 307, 308})
+
+
+def of_page(text: str, call: ToolCall) -> Finding | None:
+    """Return AUTH_ERROR for an HTML text that is a page for signing in and nothing else."""
+    if len(text) > _READ or not (_ENTERS.search(text) or _ASKS.search(" | ".join(_HEADING.findall(text)))):
+        return None
+    if len(without_markup(text)) > _MOST_SHOWN:
+        return None
+    return _finding("login:page", "a page that asks to sign in", call)
+
+
+def of_mapping(value: Mapping[str, Any], call: ToolCall) -> Finding | None:
+    """Return what a page in an answer like HTTP's says: one for signing in (or the way to one), or an error page."""
+    for name in _BODIES:
+        inner = value.get(name)
+        if isinstance(inner, str) and inner[:200].lstrip()[:1] == "<" and "<html" in inner[:600].lower():
+            found = of_page(inner, call) or wall_page(inner) or of_markup(inner, call.tool)
+            return None if found is not None and found.rule == PAGE else found
+        if isinstance(inner, str) and (wall := of_answer(inner, call.tool)) is not None:
+            return wall
+    status = next((value[n] for n in ("status", "status_code", "statusCode") if type(value.get(n)) is int), 0)
+    if status not in _MOVED:
+        return None
+    headers = value.get("headers")
+    places = [source.get(n) for source in (value, headers) if isinstance(source, Mapping) for n in _PLACES]
+    if any(isinstance(place, str) and _LEADS.search(place[:500]) for place in places):
+        return _finding("login:redirect", "a redirect to where one signs in", call)
+    return None
+
+
+def _finding(rule: str, reason: str, call: ToolCall) -> Finding:
+    if is_general(call.tool, call.arguments) or _BROWSES.search(snake(call.tool[:80])):
+        return Finding(K.AUTH_ERROR, rule, reason, DEFAULT, reached=False, doubtful=True)
+    return Finding(K.AUTH_ERROR, rule, reason, CODE, reached=False)
