@@ -62,9 +62,14 @@ def _of_refusal(body: Mapping[str, Any], call: ToolCall, now: float | None) -> F
     return None if refused is None else of_mapping(refused, call, now, failed=True)
 
 
-def of_envelope(answer: Mapping[str, Any], call: ToolCall, now: float | None) -> Finding | None:
-    """Return what failure an answer tells of that is nothing but an envelope: XML, or lines of fields."""
-    part = failing_node(answer, call)
+def of_envelope(
+    answer: Mapping[str, Any], call: ToolCall, now: float | None, *, whole: bool = False
+) -> Finding | None:
+    """Return what failure an answer tells of that is nothing but an envelope: XML, or lines of fields.
+
+    ``whole``: it may be a document, of which only what it says of itself counts.
+    """
+    part = failing_node(answer, call, whole=whole)
     return None if part is None else of_mapping(part, call, now, failed=True)
 
 

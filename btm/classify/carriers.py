@@ -20,6 +20,10 @@ KEPT = 16
 """Texts of which it is remembered what they are wrapped in: one text is asked about several times. They are as the tool gave
 them, secrets and all, at most 1,300 characters each, and so few are kept: a core dump would hold them."""
 
+_LOGGED = re.compile(r"\s{0,8}[\[(]?(?:\d{4}[-/]\d\d[-/]\d\d[T ])?\d\d:\d\d:\d\d[^\n]{0,400}\n[\[(]?\d[^\n]")
+"""Two lines that begin with a time: what a program logged as it ran, which ends with what became of it."""
+
+_RUN = 2_000
 _LAYERS = 4
 _DECORATION = re.compile(
     r"[\s\ufeff\u2022>*#_`|\u256d-\u2577\u274c\u26a0\ufe0f\U0001f6ab\u2717\u2718\u00d7\U0001f534\u26d4\u2757]+"
@@ -84,7 +88,9 @@ def stems() -> frozenset[str]:
 
 
 def strip(text: str) -> Carried | None:
-    """Return a text without its layers, or None where it has none."""
+    """Return a text without its layers, or None where it has none. Of the log of a run, its last line is read."""
+    if _LOGGED.match(text):
+        text = text[-_RUN:].rstrip().rsplit("\n", 1)[-1]
     if len(text) > LONGEST + END:
         text = text[:LONGEST] + "\n" + text[-END:]
     return _stripped(text.strip())

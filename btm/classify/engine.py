@@ -227,12 +227,21 @@ def _explicit_text(text: str, call: ToolCall, now: float | None) -> tuple[Any, F
     if first == "<" and not _is_object_repr(text):
         answer = parsing.fields_of_answer(text)
         if answer is not None:
-            return answer, bodies.of_envelope(answer, call, now)
-        return text, pages.of_page(text, call) or pages.wall_page(text) or pages.of_markup(text, call.tool)
+            document = not parsing.is_answer(text)
+            failure = bodies.of_envelope(answer, call, now, whole=document)
+            return text if document and failure is None else answer, failure
+        shown = pages.shown_by_fragment(text)
+        if shown is None:
+            page = pages.of_page(text, call) or pages.wall_page(text) or pages.of_markup(text, call.tool)
+            return text, page
+        text = shown
     if first == "m" and text.startswith("meta=") and "content=[" in text[:60]:
         return text, _explicit_repr(text, call, now)
     if "=" in text[:60] and (lines := parsing.fields_of_lines(text)) is not None:
         return text, bodies.of_envelope(lines, call, now)
+    printed = parsing.printed_fields(text)
+    if printed is not None and (failure := bodies.of_mapping(printed, call, now)) is not None:
+        return printed, failure
     text = without_echoes(without_label(text, call), call)
     noise = pages.of_noise(text, call.tool) or pages.of_answer(text, call.tool)
     if noise is not None:

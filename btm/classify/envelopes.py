@@ -40,9 +40,14 @@ def failing_part(body: Mapping[str, Any], call: ToolCall, depth: int = 0) -> Map
     return None
 
 
-def failing_node(answer: Mapping[str, Any], call: ToolCall) -> Mapping[str, Any] | None:
-    """Return the part of an answer that is nothing but an envelope (XML, lines of fields) which says that it failed."""
-    for node in _nodes(answer):
+def failing_node(
+    answer: Mapping[str, Any], call: ToolCall, *, whole: bool = False
+) -> Mapping[str, Any] | None:
+    """Return the part of an answer that is nothing but an envelope (XML, lines of fields) which says that it failed.
+
+    ``whole``: only the answer itself is asked.
+    """
+    for node in [answer] if whole else _nodes(answer):
         if _verdict_is_bad(node, call) or (node is answer and tells_failure(node, call)) or _is_marked(node):
             return node
     return None

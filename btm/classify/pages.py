@@ -116,6 +116,17 @@ def of_markup(text: str, tool: str) -> Finding | None:
     return None
 
 
+_FRAGMENT = re.compile(r"\s*<(?:h[1-6]|p|pre|b|strong|center|font|span|div|br|title)\b[^>]{0,200}>", re.IGNORECASE)
+
+
+def shown_by_fragment(text: str) -> str | None:
+    """Return what a short piece of a page shows, or None for any other text."""
+    if len(text) > _NOISE_HEAD or _FRAGMENT.match(text) is None:
+        return None
+    shown = without_markup(text)
+    return shown if 0 < len(shown) <= _SHORT else None
+
+
 def _subject(tool: str) -> str:
     """Return a tool's name without what it looks things up by: ``find_user_by_email`` is no reader of mail."""
     return re.sub(r"_by_\w*$", "", snake(tool[:80]))

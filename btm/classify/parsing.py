@@ -1,19 +1,18 @@
-"""The values of texts: JSON, a Python value as it is printed, one object a line, XML, lines of ``name=value``."""
+"""The values of texts: JSON, a value as a language prints it, one object a line, XML, lines of ``name=value``."""
 
 from __future__ import annotations
 
-import ast
 import re
 from typing import Any
 from xml.parsers import expat
 
 import orjson
 
+from btm.classify import printed
 from btm.classify.body_keys import speaks_of_errors
 
-_PRINTED = 4_000
-"""Characters of a printed value that are read."""
-
+_IS_JSON = re.compile(r"[\s\[{]{1,80}\"[^\"\n]{0,80}\"\s*(?::(?!\s*[A-Zu'`])|,|\])")
+"""How JSON begins that has a fault of form, and is no value as a language prints it."""
 
 _SMALL = 3
 """Fields of a body that can be no more than a wrapper."""
@@ -37,7 +36,16 @@ def parsed(text: str) -> Any:
         pass
     if "\n{" in text:
         return _of_lines(text)
-    return _printed(text) if text.lstrip()[:2] in ("{'", "[{") and len(text) <= _PRINTED else None
+    return None if _IS_JSON.match(text) else printed.value_of(text)
+
+
+def printed_fields(text: str) -> dict[str, Any] | None:
+    """Return the fields of a text that a language prints with a name or a sign before its first bracket, or of a form."""
+    value = printed.value_of(text) if text[-1:] in _ENDS or "&" in text else None
+    return value if type(value) is dict and value else None
+
+
+_ENDS = frozenset(")}];\n")
 
 
 def opened(body: dict[str, Any]) -> dict[str, Any]:
@@ -60,22 +68,16 @@ def _of_lines(text: str) -> Any:
     return rows[-1] if isinstance(rows[-1], dict) and "error" in rows[-1] else rows
 
 
-def _printed(text: str) -> Any:
-    try:
-        return ast.literal_eval(text.strip())
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return None
-
-
 LONGEST = 16_000
 _DEEPEST = 12
 _TELLING = re.compile(
     r"<(?:\w{1,20}:)?(?:errorcode|errormessage|faultstring|result(?:code|detail)?|(?:return|response|status)code|severity)\b",
     re.IGNORECASE,
 )
+_MAY_FAIL = re.compile(r"err|fail|fault|exception|denied|reject|invalid|refus|declin|problem", re.IGNORECASE)
 _DOCUMENT = re.compile(
     r"\s*(?:<[?!][^>]{0,300}>\s*)*<(?:[\w-]{1,30}:)?(?:test\w*|project|checkstyle|coverage|rss|feed|html|svg|plist|definitions"
-    r"|schema|configuration|manifest|module|log\w*|report\w*|\w*history|package|urlset|worksheet|document|body|div)[\s/>]",
+    r"|schema|configuration|manifest|module|log\w*|report\w*|\w*history|package|urlset|worksheet|document|body|div|h[1-6]|p|pre|b|center|font|span|table|title|script|style)[\s/>]",
     re.IGNORECASE,
 )
 """How documents begin that hold errors of something else, or none."""
@@ -87,7 +89,9 @@ _ANSWER = re.compile(
 """How the first element of an answer is called (``OTA_HotelResRS``); a document (a feed, a build file) is none."""
 
 _DECLARES = re.compile(r"<!(?:ENTITY|DOCTYPE[^>]{0,300}\[)", re.IGNORECASE)
-_TEXT = "#text"
+_PROLOG = re.compile(r"\s*(?:<\?[^>]{0,200}\?>\s*|<!(?:--.{0,1000}?--|DOCTYPE[^>\[]{0,300})>\s*)*", re.DOTALL)
+_TEXT, _ROOT = "#text", "answer"
+"""The text of an element with others inside, and an element around all: fragments have several first ones."""
 
 
 def fields_of_answer(text: str) -> dict[str, Any] | None:
@@ -95,14 +99,9 @@ def fields_of_answer(text: str) -> dict[str, Any] | None:
 
     What comes before a fault of form is kept; a document that declares its own entities is not read.
     """
-    if (
-        len(text) > LONGEST
-        or (
-            _ANSWER.match(text) is None
-            and (_TELLING.search(text, text.find(">"), 2_000) is None or _DOCUMENT.match(text) is not None)
-        )
-        or _DECLARES.search(text) is not None
-    ):
+    if len(text) > LONGEST or _DECLARES.search(text) is not None:
+        return None
+    if not is_answer(text) and (_DOCUMENT.match(text) is not None or _MAY_FAIL.search(text, 0, 2_000) is None):
         return None
     root: dict[str, Any] = {}
     open_elements: list[dict[str, Any]] = [root]
@@ -134,11 +133,18 @@ def fields_of_answer(text: str) -> dict[str, Any] | None:
     parser.buffer_text = True
     parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, characters
     try:
-        parser.Parse(text.strip(), True)
+        parser.Parse(f"<{_ROOT}>{_PROLOG.sub('', text, count=1).strip()}</{_ROOT}>", True)
     except (expat.ExpatError, ValueError):
         root.pop(_TEXT, None)
         return _inside(root) or None
     return _inside(root)
+
+
+def is_answer(text: str) -> bool:
+    """Whether an XML text is an answer by its first element, or by elements that only answers have."""
+    if _ANSWER.match(text) is not None:
+        return True
+    return _TELLING.search(text, text.find(">"), 2_000) is not None and _DOCUMENT.match(text) is None
 
 
 _LINE = re.compile(r"\s*([A-Za-z][\w.-]{0,60})\s?[=:]\s?(.{0,400}?)(?:\\[rn])*\s*")

@@ -1,0 +1,163 @@
+"""Values as languages print them, read as a whole: Python, PHP, Ruby, Elixir, Perl, JavaScript, Lua, Go, Java, Kotlin, Rust, Swift.
+
+They differ in brackets and in what stands between a name and its value, and are read by one grammar that allows all of it: a
+bracket, perhaps with a name before it, around items, each a value or a name with one. What does not close is no value.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from urllib.parse import parse_qsl
+
+LONGEST = 4_000
+"""Characters of a text that are read as a value."""
+
+_DEEPEST, _MOST = 12, 2_000
+_CLOSING = {"{": "}", "[": "]", "(": ")", "<": ">"}
+_OPENING = re.compile(
+    r"(?:\$VAR1 = |[%&#]|->)*(?:(?P<name>[A-Za-z_][\w.$:\\]{0,80}?)(?:\(\d+\))?(?: Object)?(?:@[0-9a-f]+)?\s?(?: = )?\s*)?(?P<bracket>[{\[(])"
+)
+"""A bracket, and what may stand before it: a sign (``%{``, ``&{``), a name (``array(``, ``map[``, ``Error {``)."""
+
+_STRING = re.compile(
+    r"(?:[bBuUrR@]|string\(\d+\) |[a-z]+\(\d+\) )?(?:\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|`([^`]*)`)", re.DOTALL
+)
+_NAMED = r":?\"(?P<{0}double>[^\"\n]{{1,100}})\"|'(?P<{0}single>[^'\n]{{1,100}})'|[:@]?(?P<{0}bare>[A-Za-z_$][\w$.-]{{0,60}}\??|\d{{1,9}})"
+_KEY = re.compile(
+    rf"(?:\[(?:{_NAMED.format('in_')})(?::[^\]\n]{{0,60}})?\]|(?:{_NAMED.format('')}))\s*(?:=>|:(?!:)|=(?!=))[^\S\n]*"
+)
+"""A name and what follows it: ``'a' =>``, ``a:``, ``:a =>``, ``["a"] =``, ``[a:protected] =>``."""
+
+_GAP = re.compile(r"\s*")
+_BETWEEN = re.compile(r"\s*[,;]?\s*")
+_NUMBER = re.compile(r"-?\d{1,18}(?:\.\d{1,12})?(?=[LMnfdu]?$)")
+_TYPED = re.compile(r"(?:int|float|bool|Int|Some|Decimal|Integer)\(([\w.-]{1,30})\)")
+_WORDS = {
+    **dict.fromkeys(("true", "True", "TRUE", "YES"), True),
+    **dict.fromkeys(("false", "False", "FALSE", "NO"), False),
+    **dict.fromkeys(("null", "nil", "None", "NULL", "undefined", "undef", "<nil>", "<null>", "NaN"), None),
+}
+_FAILED = re.compile(r"(?:\w+[.:\\])*(?:err|error|\w*Error|\w*Exception|\w*Fault|Left|failure)", re.IGNORECASE)
+_FORM = re.compile(r"[\w.%\[\]-]{1,80}=[^&\s=]*(?:&[\w.%\[\]-]{1,80}=[^&\s]*)+")
+
+
+def value_of(text: str) -> Any:
+    """Return the value that a whole text prints, or None where it prints none (or nothing but a scalar)."""
+    text = text.strip()
+    if len(text) > LONGEST:
+        return None
+    if "&" in text and _FORM.fullmatch(text):
+        return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=200))
+    text = text.rstrip(";").rstrip()
+    if text[-1:] not in ("}", "]", ")"):
+        return None
+    try:
+        value, end = _Reader(text).container(0, 0)
+    except (_NoValueError, IndexError):
+        return None
+    return value if end == len(text) and _has_names(value) else None
+
+
+def _has_names(value: Any) -> bool:
+    return isinstance(value, dict) or (isinstance(value, list) and bool(value) and all(map(_has_names, value)))
+
+
+class _NoValueError(Exception):
+    """The text is no printed value."""
+
+
+class _Reader:
+    """Reads one text; every method takes a place in it and returns what stands there and where that ends."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.read = 0
+
+    def container(self, at: int, depth: int) -> tuple[Any, int]:
+        opening = _OPENING.match(self.text, at)
+        self.read += 1
+        if opening is None or depth > _DEEPEST or self.read > _MOST:
+            raise _NoValueError
+        name, bracket = opening["name"] or "", opening["bracket"]
+        fields: dict[str, Any] = {}
+        items: list[Any] = []
+        at = _GAP.match(self.text, opening.end()).end()  # type: ignore[union-attr]
+        loose = name == "map" or self.text[: opening.end()].endswith("&{")  # Go: no more than a space between entries
+        while self.text[at] != _CLOSING[bracket]:
+            key = _KEY.match(self.text, at)
+            if key is not None:
+                value, at = self.value(self._over_line_end(key.end()), depth, bracket, loose=loose)
+                fields[next(filter(None, key.groups()))] = value
+            else:
+                value, at = self.value(at, depth, bracket, loose=loose)
+                items.append(value)
+            after = _BETWEEN.match(self.text, at)
+            at = at if after is None else after.end()
+        return _made(name, bracket, fields, items), at + 1
+
+    def value(self, at: int, depth: int, inside: str, *, loose: bool) -> tuple[Any, int]:
+        said = _STRING.match(self.text, at)
+        if said is not None:
+            return "".join(said.groups("")), said.end()
+        number = _TYPED.match(self.text, at)
+        if number is not None:
+            return _scalar(number[1]), number.end()
+        if _OPENING.match(self.text, at):
+            return self.container(at, depth + 1)
+        if self.text[at] in "\"'`":
+            raise _NoValueError  # what is quoted ends nowhere
+        end = self._end_of_bare(at, _CLOSING[inside], loose=loose)
+        bare = self.text[at:end].strip()
+        return _scalar(bare), end
+
+    def _over_line_end(self, at: int) -> int:
+        """Return where a value begins that stands on the line below its name; what stands there may be the next name."""
+        if self.text[at] != "\n":
+            return at
+        below = _GAP.match(self.text, at).end()  # type: ignore[union-attr]
+        return at if self.text[below] in ")]}" or _KEY.match(self.text, below) else below
+
+    def _end_of_bare(self, at: int, closing: str, *, loose: bool) -> int:
+        """Find where an unquoted value ends: before its container does, or before the next name."""
+        depth = 0
+        for place in range(at, len(self.text)):
+            sign = self.text[place]
+            if sign == closing and depth == 0:
+                return place
+            if sign in "([{":
+                depth += 1
+            elif sign in ")]}":
+                depth -= 1
+            elif depth == 0 and (
+                sign == "\n" or (sign in ",;" and not _goes_on(self.text, place)) or (loose and sign == " " and _KEY.match(self.text, place + 1))
+            ):
+                return place
+        raise _NoValueError
+
+
+def _goes_on(text: str, comma: int) -> bool:
+    """Whether a sentence goes on behind its comma, and no other item begins there."""
+    return text[comma + 1 : comma + 2] == " " and re.match(r" [a-z]+ [a-z]", text[comma : comma + 40][1:]) is not None
+
+
+def _scalar(bare: str) -> Any:
+    if bare in _WORDS:
+        return _WORDS[bare]
+    number = _NUMBER.fullmatch(bare)
+    if number is not None:
+        return float(number[0]) if "." in number[0] else int(number[0])
+    return bare.removeprefix(":")
+
+
+def _made(name: str, bracket: str, fields: dict[str, Any], items: list[Any]) -> Any:
+    if fields and all(field.isdigit() for field in fields):
+        fields, items = {}, [*fields.values()]
+    value: Any = {**fields, "items": items} if fields and items else fields if fields or (bracket == "{" and not items) else items
+    if name in ("Optional", "Some", "Ok", "Err") and len(items) == 1 and not fields:
+        return {"error": items[0]} if name == "Err" else items[0]
+    if bracket in "{(" and len(items) == 2 and items[0] in ("error", "err"):
+        return {"error": items[1]}  # {:error, reason} of Erlang and Elixir
+    if _FAILED.fullmatch(name):
+        return {"error": items[0] if len(items) == 1 and not fields else value}
+    return value
