@@ -20,10 +20,6 @@ KEPT = 16
 """Texts of which it is remembered what they are wrapped in: one text is asked about several times. They are as the tool gave
 them, secrets and all, at most 1,300 characters each, and so few are kept: a core dump would hold them."""
 
-_LOGGED = re.compile(r"\s{0,8}[\[(]?(?:\d{4}[-/]\d\d[-/]\d\d[T ])?\d\d:\d\d:\d\d[^\n]{0,400}\n[\[(]?\d[^\n]")
-"""Two lines that begin with a time: what a program logged as it ran, which ends with what became of it."""
-
-_RUN = 2_000
 _LAYERS = 4
 _DECORATION = re.compile(
     r"[\s\ufeff\u2022>*#_`|\u256d-\u2577\u274c\u26a0\ufe0f\U0001f6ab\u2717\u2718\u00d7\U0001f534\u26d4\u2757]+"
@@ -88,9 +84,7 @@ def stems() -> frozenset[str]:
 
 
 def strip(text: str) -> Carried | None:
-    """Return a text without its layers, or None where it has none. Of the log of a run, its last line is read."""
-    if _LOGGED.match(text):
-        text = text[-_RUN:].rstrip().rsplit("\n", 1)[-1]
+    """Return a text without its layers, or None where it has none."""
     if len(text) > LONGEST + END:
         text = text[:LONGEST] + "\n" + text[-END:]
     return _stripped(text.strip())
@@ -147,6 +141,26 @@ def _without(found: Carried, carrier: Carrier, match: re.Match[str]) -> Carried:
         found.kind or carrier.kind,
         found.reply or number.get("reply"),
     )
+
+
+_STAMP = r"[\[(]?(?:\d{4}[-/]\d\d[-/]\d\d[T ])?\d\d:\d\d:\d\d|[\[(]?\d{4}-\d\d-\d\dT|time=\"?\d|ts=\d|(?-i:[IWEF]\d{4}) \d"
+_LOGGED = re.compile(rf"\s{{0,8}}(?:{_STAMP})[^\n]{{0,2000}}\n(?:[^\n]*\n){{0,5}}?(?:{_STAMP})")
+"""The beginning of what a program logged as it ran: two lines with a time."""
+
+_RECORD = re.compile(rf"^(?={_STAMP})", re.MULTILINE)
+_FATAL = re.compile(
+    rf"(?:{_STAMP})[^\n]{{0,80}}?(?:\b(?:FATAL|PANIC|EMERG|CRITICAL)\b|\b(?:fatal|panic)\b[\]:=\"]|(?<=[\s\[=])F\d{{4}} )"
+)
+_RUN = 4_000
+
+
+def end_of_run(text: str) -> str | None:
+    """Return the last record of what a program logged as it ran, where it is a fatal one; else None."""
+    if _LOGGED.match(text) is None:
+        return None
+    tail = text[-_RUN:]
+    last = tail[[found.start() for found in _RECORD.finditer(tail)][-1] :]
+    return last if _FATAL.match(last) else None
 
 
 def _cause(text: str) -> str:

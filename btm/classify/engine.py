@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 from btm.classify import (
     bodies,
-    complaints,
     deciding,
     exceptions,
+    explicit,
     frameworks,
     guessing,
     opinion,
     pages,
-    parsing,
     plain,
     silent,
 )
 from btm.classify.ambiguity import is_ambiguous
-from btm.classify.echoes import without_echoed_fields, without_echoes, without_label
+from btm.classify.echoes import without_echoed_fields, without_echoes
 from btm.classify.expectations import ErrorRule, Expectations
 from btm.classify.finding import NONE, WORDS, Finding
-from btm.classify.reading import TEXT_LIMIT, plain_of, tamed
+from btm.classify.reading import TEXT_LIMIT, tamed
 from btm.classify.shape import ShapeProfile
 from btm.model import SUCCESS, Effect, ErrorKind, Family, Outcome, ToolCall
 from btm.support import untrusted
@@ -42,15 +41,11 @@ _log = logging.getLogger("btm")
 _ABSENT: Any = object()
 _SHOWN = 1_200
 """Characters of a failure's text from which the one line of its detail is made."""
-_JSON_LIMIT = 16_000
-"""Characters of a JSON text beyond which only its beginning is looked at."""
+
 
 _BOILERPLATE = re.compile(r"\s*For (?:more|further|troubleshooting)[^\n]{0,80}https?://[^\s]{1,200}")
 """What libraries append to every message."""
 
-_REPR_TEXT = re.compile(r"text=(['\"])(.{0,2000})", re.DOTALL)
-_OBJECT = re.compile(r"\s*<(?:_?[A-Z]\w{2,60}(?::| [^=>]{1,60}[ :>])|class |\w+\.\w+ object at)")
-_BARE = frozenset({int, float, bool, list, type(None)})
 _OPENERS = frozenset(["", "{", "[", "<", " ", "\n", "\t", "\r", "m"])
 
 
@@ -110,13 +105,13 @@ def _classify(
         if plain_success and _is_plainly_fine(value, call):
             found = silent.computed(value, call) if call.arguments else None
             return FINE if found is None else _outcome(found, call, value)
-    elif type(value) not in _BARE and not (type(value) is dict and frameworks.is_bare(value)):
+    elif type(value) not in explicit.BARE and not (type(value) is dict and frameworks.is_bare(value)):
         bare = frameworks.unwrap(value)
         value = bare.value
         if bare.is_error:
             found = bodies.of_failed_value(tamed(value), call, moment)
             return _outcome(_with_history(found, history), call, value)
-    parsed, failure = _explicit(value, call, moment)
+    parsed, failure = explicit.read(value, call, moment)
     if failure is not None and not failure.doubtful:
         if opinion.doubts(failure, parsed, call):
             return _doubtful(failure._replace(confidence=opinion.SUSPECTED))
@@ -164,111 +159,6 @@ def _is_plainly_fine(text: str, call: ToolCall) -> bool:
     if text[:1] in _OPENERS or plain.any_in(text):
         return False
     return pages.of_answer(text, call.tool) is None
-
-
-def _explicit(value: Any, call: ToolCall, now: float | None) -> tuple[Any, Finding | None]:
-    """Return the value as JSON values as far as it is one, and the failure that it tells of openly."""
-    if isinstance(value, str):
-        return _explicit_text(value, call, now)
-    value = tamed(value)
-    if type(value) is dict:
-        value = parsing.opened(value)
-        return value, bodies.of_mapping(value, call, now) or pages.of_mapping(value, call)
-    if isinstance(value, list | tuple):
-        return _explicit_list(value, call, now)
-    if type(value) in _BARE:
-        return value, None
-    if isinstance(value, bytes | bytearray):
-        return _explicit_text(bytes(value[:_JSON_LIMIT]).decode("utf-8", "replace"), call, now)
-    if isinstance(value, BaseException):
-        return value, exceptions.of_exception(value, call, now)
-    fields = frameworks.as_object(value)
-    if fields is not None:
-        return fields, bodies.of_mapping(fields, call, now)
-    # An object of a library: what it says of itself counts, never how it keeps its data.
-    public = frameworks.public_fields(value)
-    failure = bodies.of_mapping(public, call, now) if public is not None else None
-    return [] if frameworks.says_empty(value) else value, failure
-
-
-def _explicit_list(value: Any, call: ToolCall, now: float | None) -> tuple[Any, Finding | None]:
-    if bodies.is_content(value):
-        text = bodies.content_text(value)
-        return _explicit_text(text, call, now) if text else (value, None)
-    if complaints.is_validator_list(value):
-        return value, bodies.of_failed_value({"detail": list(value)}, call, now)
-    if complaints.is_error_list(value):
-        return value, bodies.of_failed_value(dict(value[0]), call, now)
-    if len(value) == 1 and isinstance(value[0], Mapping):
-        only = value[0]
-        if len(only) <= 5 and any(str(name).lower() == "error" for name in only):
-            return value, bodies.of_mapping(only, call, now)
-    return value, None
-
-
-def _explicit_text(text: str, call: ToolCall, now: float | None) -> tuple[Any, Finding | None]:
-    text = parsing.unpadded(plain_of(text))
-    first = text[:1] if text[:1] > " " else text[:200].lstrip()[:1]
-    if first in ("{", "["):
-        value = parsing.parsed(text) if len(text) <= _JSON_LIMIT else None
-        if value is not None:
-            if type(value) is dict:
-                value = parsing.opened(value)
-                bare = None if frameworks.is_bare(value) else frameworks.unwrap(value)
-                if bare is not None and bare.is_error:
-                    return value, bodies.of_failed_value(bare.value, call, now)
-                if bare is not None and bare.value is not value and not isinstance(bare.value, Mapping):
-                    return _explicit(bare.value, call, now)  # a wrapper that came as a text
-                return value, bodies.of_mapping(value, call, now) or pages.of_mapping(value, call)
-            return _explicit_list(value, call, now)
-        broken = pages.broken_json(text, call.tool)
-        if broken is not None or len(text) > _JSON_LIMIT:
-            return text, broken
-    if first == "<" and not _is_object_repr(text):
-        answer = parsing.fields_of_answer(text)
-        if answer is not None:
-            document = not parsing.is_answer(text)
-            failure = bodies.of_envelope(answer, call, now, whole=document)
-            return text if document and failure is None else answer, failure
-        shown = pages.shown_by_fragment(text)
-        if shown is None:
-            page = pages.of_page(text, call) or pages.wall_page(text) or pages.of_markup(text, call.tool)
-            return text, page
-        text = shown
-    if first == "m" and text.startswith("meta=") and "content=[" in text[:60]:
-        return text, _explicit_repr(text, call, now)
-    if "=" in text[:60] and (lines := parsing.fields_of_lines(text)) is not None:
-        return text, bodies.of_envelope(lines, call, now)
-    printed = parsing.printed_fields(text)
-    if printed is not None and (failure := bodies.of_mapping(printed, call, now)) is not None:
-        return printed, failure
-    text = without_echoes(without_label(text, call), call)
-    noise = pages.of_noise(text, call.tool) or pages.of_answer(text, call.tool)
-    if noise is not None:
-        return text, noise
-    if _are_printed_rows(text) or not plain.any_in(text):
-        return text, None
-    return text, plain.of_plain_text(text, call.tool, writes=call.effect is Effect.WRITE)
-
-
-def _is_object_repr(text: str) -> bool:
-    """Whether a text begins like the ``repr`` of an object (``<HttpError 403 ...>``) rather than with an element."""
-    head = text[:200]
-    return "</" not in text[:2_000] and "/>" not in head and _OBJECT.match(head) is not None
-
-
-def _are_printed_rows(text: str) -> bool:
-    """Whether a text is rows of a database as Python prints them: whatever words they hold, they are what was found."""
-    return text.startswith("[(") and text.endswith(")]")
-
-
-def _explicit_repr(text: str, call: ToolCall, now: float | None) -> Finding | None:
-    """The ``repr`` of an MCP result, as loops that print their results keep it."""
-    inner = _REPR_TEXT.search(text[:2_400])
-    said = inner.group(2) if inner is not None else ""
-    if frameworks.is_printed_failure(text):
-        return bodies.of_failed_value(said, call, now)
-    return plain.of_plain_text(said, call.tool)
 
 
 def _outcome(found: Finding, call: ToolCall, value: Any = None) -> Outcome:

@@ -116,7 +116,9 @@ def of_markup(text: str, tool: str) -> Finding | None:
     return None
 
 
-_FRAGMENT = re.compile(r"\s*<(?:h[1-6]|p|pre|b|strong|center|font|span|div|br|title)\b[^>]{0,200}>", re.IGNORECASE)
+_FRAGMENT = re.compile(
+    r"\s*<(?:h[1-6]|p|pre|b|strong|center|font|span|div|br|title)\b[^>]{0,200}>", re.IGNORECASE
+)
 
 
 def shown_by_fragment(text: str) -> str | None:

@@ -101,7 +101,9 @@ def fields_of_answer(text: str) -> dict[str, Any] | None:
     """
     if len(text) > LONGEST or _DECLARES.search(text) is not None:
         return None
-    if not is_answer(text) and (_DOCUMENT.match(text) is not None or _MAY_FAIL.search(text, 0, 2_000) is None):
+    if not is_answer(text) and (
+        _DOCUMENT.match(text) is not None or _MAY_FAIL.search(text, 0, 2_000) is None
+    ):
         return None
     root: dict[str, Any] = {}
     open_elements: list[dict[str, Any]] = [root]

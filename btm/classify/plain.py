@@ -96,6 +96,8 @@ def _read(head: str, size: int, tool: str, writes: bool) -> Read:
     found = texts.of_carried(_first_part(carried)) if carried is not None else texts.of_words(_subject(head))
     if carried is not None and _is_sure(carried, found, tool, head, size):
         return Read(found or unexplained(), SURE, carried, ("a sure layer",))
+    if _tells_of_the_call(head, tool):
+        return Read(found or unexplained(), SURE, carried, ("it names the call that failed",))
     if carried is not None and carried.exit == 1 and found is None and deciding.judges(tool):
         return Read(None, 0.0, carried)  # it found fault with something: that is its result
     verdict = deciding.judge(head, size, tool, carried, found, writes=writes)
@@ -116,6 +118,41 @@ def of_plain_text(text: str, tool: str, *, writes: bool = False) -> Finding | No
     if told.chance < FAILED:
         return told.found._replace(confidence=told.chance, doubtful=True)
     return told.found._replace(confidence=min(told.found.confidence, told.chance))
+
+
+def of_sure_text(text: str) -> Finding:
+    """Return what failure a text tells of that surely tells of one: in its first words, or else in its last line."""
+    carried = carriers.strip(text)
+    first = texts.of_carried(_first_part(carried)) if carried is not None else texts.of_words(_subject(text))
+    found = first if first is not None and first.kind is not K.UNKNOWN else None
+    if found is None and "\n" in text.strip():
+        found = texts.of_error_text(text.strip().rsplit("\n", 1)[-1])
+    return (found or first or unexplained())._replace(detail=text)
+
+
+_NAMED_CALL = r"""(?<![\w'"`])['"`]?{0}['"`]?(?:\(\))?"""
+_CALL_FAILED = (
+    r"(?<!\d )\b(?:error|exception|failure|failed|failing|unable|problem)\b(?: [a-z]+){0,3}:? "
+    rf"{_NAMED_CALL}(?!\w)"
+    rf"|^\W{{0,4}}(?:the )?(?:tool |function |call to |execution of )?{_NAMED_CALL}:? "
+    r"(?:tool |function |call )?(?:has |was |is )?"
+    r"(?:failed|error\b|raised|timed out|could not|cannot|not (?:available|found|permitted|supported))"
+).replace("{0}", "TOOL")
+_SHORTEST_NAME = 5
+
+
+@lru_cache(maxsize=256)
+def _call_failed(tool: str) -> re.Pattern[str] | None:
+    name = tool.rsplit("/", 1)[-1][:80]
+    if len(name) < _SHORTEST_NAME or not re.search(r"[_-]|[a-z][A-Z]", name):
+        return None  # a word that may mean anything
+    return re.compile(_CALL_FAILED.replace("TOOL", re.escape(name)), re.IGNORECASE)
+
+
+def _tells_of_the_call(head: str, tool: str) -> bool:
+    """Whether the first line of a text says of the very tool that was called that it failed."""
+    pattern = _call_failed(tool)
+    return pattern is not None and pattern.search(head[:FIRST].split("\n", 1)[0]) is not None
 
 
 def _is_sure(carried: Carried, found: Finding | None, tool: str, text: str, size: int) -> bool:

@@ -1,4 +1,4 @@
-"""Values as languages print them, read as a whole: Python, PHP, Ruby, Elixir, Perl, JavaScript, Lua, Go, Java, Kotlin, Rust, Swift.
+"""Values as languages print them: Python, PHP, Ruby, Elixir, Perl, JavaScript, Lua, Go, Java, Kotlin, Rust, Swift.
 
 They differ in brackets and in what stands between a name and its value, and are read by one grammar that allows all of it: a
 bracket, perhaps with a name before it, around items, each a value or a name with one. What does not close is no value.
@@ -16,16 +16,22 @@ LONGEST = 4_000
 _DEEPEST, _MOST = 12, 2_000
 _CLOSING = {"{": "}", "[": "]", "(": ")", "<": ">"}
 _OPENING = re.compile(
-    r"(?:\$VAR1 = |[%&#]|->)*(?:(?P<name>[A-Za-z_][\w.$:\\]{0,80}?)(?:\(\d+\))?(?: Object)?(?:@[0-9a-f]+)?\s?(?: = )?\s*)?(?P<bracket>[{\[(])"
+    r"(?:\$VAR1 = |[%&#]|->)*"
+    r"(?:(?P<name>[A-Za-z_][\w.$:\\]{0,80}?)(?:\(\d+\))?(?: Object)?(?:@[0-9a-f]+)?\s?(?: = )?\s*)?(?P<bracket>[{\[(])"
 )
 """A bracket, and what may stand before it: a sign (``%{``, ``&{``), a name (``array(``, ``map[``, ``Error {``)."""
 
 _STRING = re.compile(
-    r"(?:[bBuUrR@]|string\(\d+\) |[a-z]+\(\d+\) )?(?:\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|`([^`]*)`)", re.DOTALL
+    r"(?:[bBuUrR@]|string\(\d+\) |[a-z]+\(\d+\) )?(?:\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|`([^`]*)`)",
+    re.DOTALL,
 )
-_NAMED = r":?\"(?P<{0}double>[^\"\n]{{1,100}})\"|'(?P<{0}single>[^'\n]{{1,100}})'|[:@]?(?P<{0}bare>[A-Za-z_$][\w$.-]{{0,60}}\??|\d{{1,9}})"
+_NAMED = (
+    r":?\"(?P<{0}double>[^\"\n]{{1,100}})\"|'(?P<{0}single>[^'\n]{{1,100}})'"
+    r"|[:@]?(?P<{0}bare>[A-Za-z_$][\w$.-]{{0,60}}\??|\d{{1,9}})"
+)
 _KEY = re.compile(
-    rf"(?:\[(?:{_NAMED.format('in_')})(?::[^\]\n]{{0,60}})?\]|(?:{_NAMED.format('')}))\s*(?:=>|:(?!:)|=(?!=))[^\S\n]*"
+    rf"(?:\[(?:{_NAMED.format('in_')})(?::[^\]\n]{{0,60}})?\]|(?:{_NAMED.format('')}))"
+    r"\s*(?:=>|:(?!:)|=(?!=))[^\S\n]*"
 )
 """A name and what follows it: ``'a' =>``, ``a:``, ``:a =>``, ``["a"] =``, ``[a:protected] =>``."""
 
@@ -38,7 +44,9 @@ _WORDS = {
     **dict.fromkeys(("false", "False", "FALSE", "NO"), False),
     **dict.fromkeys(("null", "nil", "None", "NULL", "undefined", "undef", "<nil>", "<null>", "NaN"), None),
 }
-_FAILED = re.compile(r"(?:\w+[.:\\])*(?:err|error|\w*Error|\w*Exception|\w*Fault|Left|failure)", re.IGNORECASE)
+_FAILED = re.compile(
+    r"(?:\w+[.:\\])*(?:err|error|\w*Error|\w*Exception|\w*Fault|Left|failure)", re.IGNORECASE
+)
 _FORM = re.compile(r"[\w.%\[\]-]{1,80}=[^&\s=]*(?:&[\w.%\[\]-]{1,80}=[^&\s]*)+")
 
 
@@ -53,21 +61,23 @@ def value_of(text: str) -> Any:
     if text[-1:] not in ("}", "]", ")"):
         return None
     try:
-        value, end = _Reader(text).container(0, 0)
+        value, end = _PrintedValue(text).container(0, 0)
     except (_NoValueError, IndexError):
         return None
     return value if end == len(text) and _has_names(value) else None
 
 
 def _has_names(value: Any) -> bool:
-    return isinstance(value, dict) or (isinstance(value, list) and bool(value) and all(map(_has_names, value)))
+    return isinstance(value, dict) or (
+        isinstance(value, list) and bool(value) and all(map(_has_names, value))
+    )
 
 
 class _NoValueError(Exception):
     """The text is no printed value."""
 
 
-class _Reader:
+class _PrintedValue:
     """Reads one text; every method takes a place in it and returns what stands there and where that ends."""
 
     def __init__(self, text: str) -> None:
@@ -83,7 +93,9 @@ class _Reader:
         fields: dict[str, Any] = {}
         items: list[Any] = []
         at = _GAP.match(self.text, opening.end()).end()  # type: ignore[union-attr]
-        loose = name == "map" or self.text[: opening.end()].endswith("&{")  # Go: no more than a space between entries
+        loose = name == "map" or self.text[: opening.end()].endswith(
+            "&{"
+        )  # Go: no more than a space between entries
         while self.text[at] != _CLOSING[bracket]:
             key = _KEY.match(self.text, at)
             if key is not None:
@@ -130,7 +142,9 @@ class _Reader:
             elif sign in ")]}":
                 depth -= 1
             elif depth == 0 and (
-                sign == "\n" or (sign in ",;" and not _goes_on(self.text, place)) or (loose and sign == " " and _KEY.match(self.text, place + 1))
+                sign == "\n"
+                or (sign in ",;" and not _goes_on(self.text, place))
+                or (loose and sign == " " and _KEY.match(self.text, place + 1))
             ):
                 return place
         raise _NoValueError
@@ -138,7 +152,10 @@ class _Reader:
 
 def _goes_on(text: str, comma: int) -> bool:
     """Whether a sentence goes on behind its comma, and no other item begins there."""
-    return text[comma + 1 : comma + 2] == " " and re.match(r" [a-z]+ [a-z]", text[comma : comma + 40][1:]) is not None
+    return (
+        text[comma + 1 : comma + 2] == " "
+        and re.match(r" [a-z]+ [a-z]", text[comma : comma + 40][1:]) is not None
+    )
 
 
 def _scalar(bare: str) -> Any:
@@ -150,14 +167,19 @@ def _scalar(bare: str) -> Any:
     return bare.removeprefix(":")
 
 
+_WRAPPERS = frozenset({"Optional", "Some", "Ok", "Right", "Just"})
+
+
 def _made(name: str, bracket: str, fields: dict[str, Any], items: list[Any]) -> Any:
+    """Return what a container holds: fields, or items. One whose name is an error's is the ``error`` of what holds it."""
     if fields and all(field.isdigit() for field in fields):
         fields, items = {}, [*fields.values()]
-    value: Any = {**fields, "items": items} if fields and items else fields if fields or (bracket == "{" and not items) else items
-    if name in ("Optional", "Some", "Ok", "Err") and len(items) == 1 and not fields:
-        return {"error": items[0]} if name == "Err" else items[0]
-    if bracket in "{(" and len(items) == 2 and items[0] in ("error", "err"):
-        return {"error": items[1]}  # {:error, reason} of Erlang and Elixir
-    if _FAILED.fullmatch(name):
-        return {"error": items[0] if len(items) == 1 and not fields else value}
-    return value
+    if fields or (bracket == "{" and not items):
+        value: Any = {**fields, "items": items} if items else fields
+    elif len(items) == 1 and (name in _WRAPPERS or _FAILED.fullmatch(name)):
+        value = items[0]
+    elif len(items) == 2 and items[0] in ("error", "err") and bracket in "{(":
+        value = {"error": items[1]}  # {:error, reason} of Erlang and Elixir
+    else:
+        value = items
+    return {"error": value} if _FAILED.fullmatch(name) else value

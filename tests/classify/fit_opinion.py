@@ -24,7 +24,7 @@ import written_answers
 from sklearn.feature_extraction import DictVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from btm.classify import deciding, engine, guessing, opinion
+from btm.classify import deciding, explicit, guessing, opinion
 from btm.classify.finding import Finding
 from btm.classify.recorded import classify_row
 from btm.model import Effect, ErrorKind, Family, ToolCall
@@ -82,7 +82,7 @@ def answer_signs(row: dict[str, Any], first: dict[str, Any]) -> dict[str, float]
 
 
 def opinion_input(value: Any, call: ToolCall) -> tuple[Any, str | None]:
-    parsed, _ = engine._explicit(value, call, None)
+    parsed, _ = explicit.read(value, call, None)
     return parsed, parsed if isinstance(parsed, str) else None
 
 
