@@ -76,7 +76,9 @@ def failed(found: Mapping[str, Any]) -> tuple[bool | None, Any, str | None]:
 
 def exit_code(found: Mapping[str, Any]) -> int:
     """Return a command's exit code where one is recorded, else 0."""
-    for inside in (found, found.get("metadata"), found.get("extras")):
+    extras = found.get("extras")
+    around = extras.get("metadata") if isinstance(extras, dict) else None
+    for inside in (found, found.get("metadata"), extras, around):
         if isinstance(inside, dict):
             for name, value in inside.items():
                 if plain(str(name)) in words.EXIT_CODE and type(value) is int:

@@ -11,6 +11,7 @@ OpenHands        ``<function=NAME>...</function>``                ``EXECUTION RE
 Open WebUI       ``<details type="tool_calls" name arguments>``  its ``result``
 many a loop      ``{"tool_name": ..., "arguments": {...}}``, alone  ``Result: ...``
 ReAct, CrewAI    ``Action: NAME``, ``Action Input: {...}``        ``Observation: ...``
+ReAct, web       ``Action 1: NAME[...]``, as agents of the web do  ``Observation 1: ...``
 mini-SWE-agent   a fenced block of bash                          ``<returncode>``, ``<output>``
 ===============  ==============================================  ==========================================
 """
@@ -27,7 +28,9 @@ from btm.logs.values import arguments_of, parsed_json, parsed_text
 from btm.logs.words import ARGUMENTS, NAME, fields, first
 
 _MARK = re.compile(
-    r"<(?:details |tool_call|function_call|function=|invoke |\w+>\s*<\w)|Action Input:|```(?:bash|mswea_bash_command)\n"
+    r"<(?:details |tool_call|function_call|function=|invoke |\w+>\s*<\w)|Action Input:|^Action(?: \d+)?:.*\]"
+    r"|```(?:bash|mswea_bash_command)\n",
+    re.MULTILINE,
 )
 _JSON_CALL = re.compile(r"<(tool_call|function_call)>\s*(\{.*?\})\s*(?:</\1>|\Z)", re.DOTALL)
 _NAMED_CALL = re.compile(
@@ -40,8 +43,10 @@ _REACT = re.compile(
     r"^Action:\s*([^\n(\[\]<>]+?)\s*\n+Action Input:\s*(.*?)(?=\n+(?:Observation|Thought|Final Answer)\s*:|\Z)",
     re.DOTALL | re.MULTILINE,
 )
+_BRACKET = re.compile(r"^Action(?: \d+)?:\s*([A-Za-z][\w ]{0,40}?)\s*\[(.*)\]\s*$", re.MULTILINE)
 _OBSERVED = re.compile(
-    r"^Observation:\s*(.*?)(?=\n+(?:Thought|Action|Final Answer)\s*:|\Z)", re.DOTALL | re.MULTILINE
+    r"^Observation(?: \d+)?:\s*(.*?)(?=\n+(?:Thought|Action|Final Answer)(?: \d+)?\s*:|\Z)",
+    re.DOTALL | re.MULTILINE,
 )
 _ALONE = re.compile(r"\s*(?:```(?:json)?\s*)?(\{.*\})\s*(?:```\s*)?\Z", re.DOTALL)
 _SHELL = re.compile(r"```(?:bash|mswea_bash_command)\n(.*?)\n```", re.DOTALL)
@@ -62,7 +67,8 @@ _RETURNED = re.compile(r"<returncode>\s*(-?\d+)\s*</returncode>(.*)", re.DOTALL)
 _OUTPUT = re.compile(r"<output>\n?(.*?)\n?</output>", re.DOTALL)
 
 _NO_TOOLS = frozenset(
-    ("thinking", "answer", "attempt_completion", "ask_followup_question", "plan_mode_respond", "task", "final_answer")
+    ("thinking", "answer", "finish", "attempt_completion", "ask_followup_question", "plan_mode_respond", "task",
+     "final_answer")
 )  # fmt: skip
 
 
@@ -118,6 +124,9 @@ def _calls_in(text: str) -> Iterator[tuple[bool, tuple[str, dict[str, Any]]]]:
             yield False, _element(found[1], dict(_CHILD.findall(found[2])))
     for found in _REACT.finditer(text):
         yield True, (found[1].strip("`* "), arguments_of(found[2].strip().strip("`")))
+    for found in _BRACKET.finditer(text):
+        if found[1].lower() not in _NO_TOOLS:
+            yield False, (found[1], {"input": found[2]})
     shell = _SHELL.search(text)
     for found in _DETAILS.finditer(text):
         given = {name: html.unescape(value) for name, value in _ATTRIBUTE.findall(found[1])}

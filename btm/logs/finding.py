@@ -54,6 +54,9 @@ def conversations_in(value: Any, owner: Mapping[str, Any] | None = None, depth: 
     if not isinstance(value, dict):
         return
     around = {**owner, **value}
+    if value and all(map(str.isdecimal, value)):  # messages by their numbers
+        yield from _in_list([*value.values()], owner, depth)
+        return
     if (exchange := _exchange(value)) is not None:
         yield Found(around, exchange, exchange=True)
         return

@@ -6,7 +6,7 @@ product                     a call                                              
 Agents for Amazon Bedrock   ``invocationInput`` of a trace, by its ``traceId``            ``observation``, ``failureTrace``
 Cline, Roo (what is shown)  ``ask`` or ``say`` of a tool, command or MCP server           what is said next
 LangGraph, several modes    ``["updates", {...}]``, ``["values", {...}]``, with a         (the same)
-                            subgraph's path before it or without
+                            subgraph's path before it or without; ``[piece, metadata]``
 ==========================  ============================================================  =======================
 """
 
@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from btm.logs import products
+from btm.logs.shapes import unwrapped
 from btm.logs.values import parsed_json, rows_in
 
 Rewrite = Callable[[Any], Any]
@@ -36,6 +37,8 @@ def rewriter(records: Iterable[Any]) -> Callable[[], Rewrite] | None:
     if modes and all(map(_mode_of, seen)):
         chosen = "values" if "values" in modes else "updates"
         return lambda: lambda record: record[-1] if _mode_of(record) == chosen else dict(NOTHING)
+    if seen and all(map(_piece_of, seen)):
+        return lambda: _of_pieces
     if len(seen) == 1 and isinstance(seen[0], dict) and isinstance(seen[0].get("columns"), list):
         return lambda: _of_columns
     if any(products.messages_of(record) for record in seen):
@@ -80,6 +83,28 @@ def _mode_of(record: Any) -> str:
         return ""
     path = len(record) == 2 or isinstance(record[0], list)
     return record[-2] if path and record[-2] in _MODES else ""
+
+
+def _piece_of(record: Any) -> dict[str, Any] | None:
+    """Return the message, or the piece of one, that LangGraph's mode ``messages`` gives with its metadata."""
+    held = record[-1] if isinstance(record, list) and len(record) in (2, 3) else None
+    pair = held if isinstance(held, list) else record
+    if not (isinstance(pair, list) and len(pair) == 2 and all(isinstance(side, dict) for side in pair)):
+        return None
+    message = unwrapped(pair[0])[0]
+    return message if any(str(name).startswith("langgraph_") for name in pair[1]) else None
+
+
+def _of_pieces(record: Any) -> Any:
+    message = _piece_of(record) or NOTHING
+    if "tool_call_chunks" not in message:
+        return message
+    calls = [
+        {**chunk, "index": f"{message.get('id')}/{chunk.get('index')}",
+         "function": {"name": chunk.get("name"), "arguments": chunk.get("args")}}
+        for chunk in message["tool_call_chunks"] or ()
+    ]  # fmt: skip
+    return {"object": "chat.completion.chunk", "choices": [{"delta": {"tool_calls": calls}}]}
 
 
 # ---- Agents for Amazon Bedrock: https://docs.aws.amazon.com/bedrock/latest/userguide/trace-events.html

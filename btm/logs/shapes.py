@@ -12,6 +12,7 @@ from btm.logs.words import Sense, fields, first, sense, speaker
 _DEPTH = 6
 _ENDS = (*words.RESULT, *words.ERROR_TEXT, "error", *words.SUCCESS, "status")
 # Where a call keeps its fields.
+_TOOLS = ("tool", "toolname", "funcname", "functionname")
 _INSIDE = ("function", "custom", "state", "toolcall", "invocation", "action", "call", "rawitem")
 
 
@@ -149,8 +150,7 @@ def shape_of(found: dict[str, Any]) -> tuple[Sense, dict[str, Any], str]:
             if is_named(inner) and (means is Sense.ANSWER or _asks(inner)):
                 return means, inner, name
     # {"tool", "args", "result"}, {"tool_name", "success"}, as many log it.
-    named = type(found.get("tool")) is str or type(found.get("toolname")) is str
-    if named and (
+    if any(type(found.get(name)) is str for name in _TOOLS) and (
         holds(found, (*words.ARGUMENTS, "command"))
         or any(type(found.get(name)) is bool for name in words.SUCCESS)
     ):

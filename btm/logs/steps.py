@@ -144,7 +144,8 @@ def _event(turns: Turns, found: _Step, at: float | None) -> None:
 def _seen(turns: Turns, found: _Step, at: float | None) -> None:  # noqa: ARG001 - the readers are alike
     call_id = f"event-{found.get('cause')}"
     if turns.awaits(call_id):
-        is_error = True if found["observation"] == "error" or exit_code(found) else None
+        # -1 is of a command that still runs.
+        is_error = True if found["observation"] == "error" or exit_code(found) > 0 else None
         turns.result(call_id, content_of(found["content"]), is_error)
 
 

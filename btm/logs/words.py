@@ -22,7 +22,7 @@ class Sense(Enum):
     ANSWER = "answer"
 
 
-NAME = ("toolname", "functionname", "name", "tool", "function", "recipientname")
+NAME = ("toolname", "functionname", "funcname", "name", "tool", "function", "recipientname")
 ARGUMENTS = (
     "arguments", "args", "input", "toolargs", "toolarguments", "toolinput", "toolkwargs", "functionargs", "kwargs",
     "rawinput", "rawargs", "actioninput", "argumentsjson", "inputjson", "paramsasjson", "params",
@@ -69,7 +69,7 @@ PASSED_OVER = frozenset(("eventmsg", "streamevent", "toolcallsummarymessage", "c
 
 ERROR_TEXT = ("errortext", "errormessage", "errordetails", "exception")
 FLAGS = ("iserror", "toolcallerror", "haserror", "iserrored", "failed", "iserr")
-SUCCESS = ("success", "ok", "succeeded")
+SUCCESS = ("success", "ok", "succeeded", "callok")
 TOOK = ("durationms", "elapsedms", "latencyms", "duration", "elapsed", "latency")
 """How long a call took: what has that and no error went well."""
 

@@ -141,7 +141,9 @@ def test_a_tool_that_is_bad_after_other_errors_is_believed_to_be_bad_after_this_
 @pytest.mark.parametrize("fault", ["auth_error", "invalid_arguments"])
 def test_a_tool_that_gets_over_what_passes_gets_no_further_over_what_does_not(fault: str) -> None:
     heals = [(key("tool", "server_error", "retry"), 60.0, 0.0)]
-    before, after = (pooled(Evidence(rows), key("tool", fault, "retry"), Priors()).mean for rows in ([], heals))
+    before, after = (
+        pooled(Evidence(rows), key("tool", fault, "retry"), Priors()).mean for rows in ([], heals)
+    )
     assert before < after < before + 0.05
 
 
