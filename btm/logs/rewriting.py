@@ -91,12 +91,12 @@ def _piece_of(record: Any) -> dict[str, Any] | None:
     pair = held if isinstance(held, list) else record
     if not (isinstance(pair, list) and len(pair) == 2 and all(isinstance(side, dict) for side in pair)):
         return None
-    message = unwrapped(pair[0])[0]
+    message: dict[str, Any] = unwrapped(pair[0])[0]
     return message if any(str(name).startswith("langgraph_") for name in pair[1]) else None
 
 
 def _of_pieces(record: Any) -> Any:
-    message = _piece_of(record) or NOTHING
+    message: dict[str, Any] = _piece_of(record) or {**NOTHING}
     if "tool_call_chunks" not in message:
         return message
     calls = [
