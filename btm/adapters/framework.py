@@ -5,7 +5,6 @@ An adapter says how its framework runs a tool and what its results look like; th
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -25,6 +24,7 @@ from btm.planning.closing import in_result
 from btm.planning.failure_text import error_text, result_text
 from btm.runtime.drivers import AsyncInvoker, Handled, Invoker, Reply
 from btm.runtime.timeouts import Limits, Timeouts
+from btm.support.bounded import BoundedDict
 from btm.support.call_ids import NO_TURN, Turn
 from btm.support.failsafe import is_active, safely
 from btm.support.imitations import disarmed
@@ -269,7 +269,7 @@ class RunNames:
 
     def __init__(self) -> None:
         # The objects are held, so that no id is used twice.
-        self._runs: OrderedDict[int, tuple[Any, str]] = OrderedDict()
+        self._runs: BoundedDict[int, tuple[Any, str]] = BoundedDict(_MAX_RUNS)
         self._lock = Lock()
 
     def name(self, run: Any) -> str:
@@ -280,6 +280,4 @@ class RunNames:
             known = self._runs.get(id(run))
             if known is None:
                 known = self._runs[id(run)] = (run, f"run-{uuid4().hex[:12]}")
-                if len(self._runs) > _MAX_RUNS:
-                    self._runs.popitem(last=False)
             return known[1]

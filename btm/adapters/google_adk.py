@@ -14,6 +14,7 @@ from btm.errors import MissingExtraError
 from btm.memory import ToolMemory
 from btm.model import ToolCall
 from btm.runtime.drivers import Reply
+from btm.support.bounded import BoundedDict
 from btm.support.imitations import disarmed
 
 try:
@@ -33,7 +34,7 @@ class RecoveryPlugin(BasePlugin):
         super().__init__(name="btm")
         self._calls = FrameworkCalls(memory)
         # Calls that are answered already: ADK shows their answers to the callback for results all the same.
-        self._answered: dict[str, None] = {}
+        self._answered: BoundedDict[str, None] = BoundedDict(_MOST_ANSWERED)
 
     async def before_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext
@@ -89,8 +90,6 @@ class RecoveryPlugin(BasePlugin):
     def _given(self, answer: AgentAnswer, context: ToolContext | None) -> dict[str, Any]:
         if context is not None:
             self._answered[_key(context)] = None
-            if len(self._answered) > _MOST_ANSWERED:
-                del self._answered[next(iter(self._answered))]
         given = {"error" if answer.failed else "result": answer.value}
         return {**given, _NOTE: answer.said} if answer.said else given
 

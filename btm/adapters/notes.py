@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Iterable
 
 from btm.adapters.outline import AnsweredCall
 from btm.planning.plan import RecoveryContext
 from btm.runtime.drivers import Handled
+from btm.support.bounded import BoundedDict
 
 _MAX_CONTEXTS = 4_096
 _MAX_CONVERSATIONS = 2_000
@@ -19,8 +19,8 @@ class Notes:
     """Recovery contexts by call, and late answers by conversation, until they are told to the model."""
 
     def __init__(self) -> None:
-        self._contexts: OrderedDict[tuple[str, str], tuple[str, RecoveryContext]] = OrderedDict()
-        self._late: OrderedDict[str, list[str]] = OrderedDict()
+        self._contexts: BoundedDict[tuple[str, str], tuple[str, RecoveryContext]] = BoundedDict(_MAX_CONTEXTS)
+        self._late: BoundedDict[str, list[str]] = BoundedDict(_MAX_CONVERSATIONS)
         self._lock = threading.Lock()
 
     @property
@@ -41,9 +41,6 @@ class Notes:
                 self._contexts.pop(key, None)
                 return
             self._contexts[key] = turn, handled.context
-            self._contexts.move_to_end(key)
-            if len(self._contexts) > _MAX_CONTEXTS:
-                self._contexts.popitem(last=False)
 
     def contexts(self, conversation: str, answers: Iterable[AnsweredCall]) -> list[RecoveryContext]:
         """Return the contexts of these calls, in their order. They stay: a model's turn may be run again."""
@@ -60,8 +57,6 @@ class Notes:
             lines = self._late.setdefault(conversation, [])
             lines.append(line)
             del lines[:-_MAX_LATE]
-            if len(self._late) > _MAX_CONVERSATIONS:
-                self._late.popitem(last=False)
 
     def take_late(self, conversation: str) -> list[str]:
         """Return the lines about late answers and forget them: they are told once."""

@@ -16,13 +16,13 @@ is in any of them. Without an SDK, OpenTelemetry's own functions do nothing.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from btm.errors import MissingExtraError
 from btm.events import ActionTaken, BreakerClosed, BreakerOpened, ContextGiven, IncidentClosed, IncidentOpened
 from btm.model import Attempt, Incident, ToolCall
+from btm.support.bounded import BoundedDict
 
 if TYPE_CHECKING:
     from btm.memory import ToolMemory
@@ -62,7 +62,7 @@ class Telemetry:
             "btm.breakers.open", "{breaker}", "What is down for everyone"
         )
         # Where each open incident began: an attempt may run in another task.
-        self._parents: OrderedDict[str, otel_context.Context] = OrderedDict()
+        self._parents: BoundedDict[str, otel_context.Context] = BoundedDict(_MOST_OPEN)
 
     def watch(self, memory: ToolMemory) -> None:
         """Report a memory's writing, whenever metrics are collected: events that wait, and those that were lost."""
@@ -86,8 +86,6 @@ class Telemetry:
             case IncidentOpened(incident):
                 self._failures.add(1, _named(incident.call, incident.kind))
                 self._parents[incident.incident_id] = otel_context.get_current()
-                if len(self._parents) > _MOST_OPEN:
-                    self._parents.popitem(last=False)
             case IncidentClosed(incident):
                 self._closed.add(
                     1, {**_named(incident.call, incident.kind), "btm.state": str(incident.state)}

@@ -12,6 +12,7 @@ from btm.model import Effect, ErrorKind, ToolCall
 from btm.runtime.breaker import Breaker, Circuits, Down
 from btm.runtime.conversations import LiveConversations
 from btm.store import RecentCall
+from btm.support.bounded import BoundedDict
 from btm.support.effects import Guess, guess
 
 LOOKED_BACK_S = 1_200.0
@@ -135,9 +136,9 @@ class ToolEffects:
 
     def __init__(self, fallback_map: FallbackMap) -> None:
         self._map = fallback_map
-        self._descriptions: dict[str, str] = {}
-        self._hinted: dict[str, Effect] = {}
-        self._guesses: dict[str, Guess] = {}
+        self._descriptions: BoundedDict[str, str] = BoundedDict(_MOST)
+        self._hinted: BoundedDict[str, Effect] = BoundedDict(_MOST)
+        self._guesses: BoundedDict[str, Guess] = BoundedDict(_MOST)
 
     def describe(self, tool: str, description: str | None, *, read_only: bool | None = None) -> None:
         """Take in how a tool is described to the model: that tells more than its name, and a server's hint decides.
@@ -146,11 +147,9 @@ class ToolEffects:
         """
         if read_only is not None:
             self._hinted[tool] = Effect.READ if read_only else Effect.WRITE
-            _bound(self._hinted)
         if description and self._descriptions.get(tool) != description:
             self._descriptions[tool] = description
             self._guesses.pop(tool, None)
-            _bound(self._descriptions)
 
     def of(self, tool: str, stated: Effect | None = None) -> Effect:
         """Return a tool's effect: the stated one, the map's, its server's hint, or a guess (a write unless it reads)."""
@@ -161,7 +160,6 @@ class ToolEffects:
         found = self._guesses.get(tool)
         if found is None:
             found = self._guesses[tool] = guess(tool, self._descriptions.get(tool, ""))
-            _bound(self._guesses)
         return found.effect
 
     def likely(self, tool: str) -> Effect:
@@ -178,8 +176,3 @@ class ToolEffects:
         """Whether a call is taken for a write only because nothing says that it is a read."""
         found = self._guesses.get(call.tool)
         return found is not None and not found.known and call.effect is Effect.WRITE
-
-
-def _bound(entries: dict[str, str] | dict[str, Guess] | dict[str, Effect]) -> None:
-    if len(entries) > _MOST:
-        entries.pop(next(iter(entries)), None)

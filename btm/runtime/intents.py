@@ -8,7 +8,6 @@ could come before the write.
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
@@ -20,6 +19,7 @@ from btm.learning.tracker import ConversationTracker, Learned
 from btm.model import Action, Effect, ErrorKind, Incident, IncidentState, Outcome, ToolCall
 from btm.runtime.conversations import LiveConversations
 from btm.store import Event, Intent, IntentEvent, IntentState, WriteLog
+from btm.support.bounded import BoundedDict
 from btm.support.effects import cannot_be_undone
 from btm.support.failsafe import safely
 from btm.support.forks import go_on_in_children
@@ -49,8 +49,8 @@ class Intents:
     ) -> None:
         self._log, self._key, self._map, self._emit, self._strict = log, key, fallback_map, emit, strict
         self._running: dict[_Name, Intent] = {}
-        self._doubts: OrderedDict[_Name, Intent] = OrderedDict()
-        self._settled: OrderedDict[_Name, Intent | None] = OrderedDict()
+        self._doubts: BoundedDict[_Name, Intent] = BoundedDict(MAX_KNOWN)
+        self._settled: BoundedDict[_Name, Intent | None] = BoundedDict(MAX_KNOWN)
         self._lock = threading.Lock()
         go_on_in_children(self)
 
@@ -161,7 +161,7 @@ class Intents:
             if intent is None:
                 return
             if outcome.ambiguous and not outcome.ok:
-                self._doubt(intent._replace(state=IntentState.DOUBT, kind=outcome.kind))
+                self._doubts[_name(intent)] = intent._replace(state=IntentState.DOUBT, kind=outcome.kind)
             else:  # the database may still say that it runs
                 done = intent._replace(state=IntentState.DONE) if outcome.ok and intent.keep else None
                 self._no_more(_name(intent), done)
@@ -174,7 +174,7 @@ class Intents:
                 return
             intent = intent._replace(state=IntentState.DOUBT if made else IntentState.NOT_DONE)
             if made:
-                self._doubt(intent)
+                self._doubts[_name(intent)] = intent
             else:
                 self._no_more(_name(intent))
         self._emit(IntentEvent(intent))
@@ -194,13 +194,6 @@ class Intents:
         """
         self._doubts.pop(name, None)
         self._settled[name] = done
-        if len(self._settled) > MAX_KNOWN:
-            self._settled.popitem(last=False)
-
-    def _doubt(self, intent: Intent) -> None:
-        self._doubts[_name(intent)] = intent
-        if len(self._doubts) > MAX_KNOWN:
-            self._doubts.popitem(last=False)
 
 
 def incident_of(intent: Intent, call: ToolCall | None = None) -> Incident:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 import threading
 import weakref
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
 from btm.store import RecentCall, SharedCalls
+from btm.support.bounded import BoundedDict
 from btm.support.forks import go_on_in_children
 
 _log = logging.getLogger("btm")
@@ -33,7 +33,7 @@ class Watch:
         self._store, self._now = store, now
         self._learn = weakref.WeakMethod(learn)
         self._since = now()
-        self._seen: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self._seen: BoundedDict[tuple[str, str], None] = BoundedDict(_MOST_SEEN)
         self._start()
         go_on_in_children(self)
 
@@ -63,8 +63,6 @@ class Watch:
         new = [call for call in found if (call.conversation, call.call_id) not in self._seen]
         for call in new:
             self._seen[call.conversation, call.call_id] = None
-            if len(self._seen) > _MOST_SEEN:
-                self._seen.popitem(last=False)
         if new:
             learn(new)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
@@ -16,6 +15,7 @@ from btm.learning.tracker import Ticket
 from btm.memory import ToolMemory
 from btm.model import ToolCall
 from btm.runtime.drivers import is_control_flow
+from btm.support.bounded import BoundedDict
 from btm.support.call_ids import Turn
 
 _MAX_RUNS = 10_000
@@ -32,8 +32,8 @@ class BTMCallbackHandler(BaseCallbackHandler):
 
     def __init__(self, memory: ToolMemory) -> None:
         self.memory = memory
-        self._begun: OrderedDict[UUID, Ticket] = OrderedDict()
-        self._roots: OrderedDict[UUID, UUID] = OrderedDict()
+        self._begun: BoundedDict[UUID, Ticket] = BoundedDict(_MAX_RUNS)
+        self._roots: BoundedDict[UUID, UUID] = BoundedDict(_MAX_RUNS)
         self._lock = threading.Lock()
 
     # -- runs: which root does a tool's run belong to? ----------------------------------------------------------------
@@ -50,8 +50,6 @@ class BTMCallbackHandler(BaseCallbackHandler):
         """Note a run's root."""
         with self._lock:
             self._roots[run_id] = self._root(parent_run_id, run_id)
-            while len(self._roots) > _MAX_RUNS:
-                self._roots.popitem(last=False)
 
     def _root(self, parent_run_id: UUID | None, own: UUID) -> UUID:
         return own if parent_run_id is None else self._roots.get(parent_run_id, parent_run_id)
@@ -100,8 +98,6 @@ class BTMCallbackHandler(BaseCallbackHandler):
             return
         with self._lock:
             self._begun[run_id] = ticket
-            while len(self._begun) > _MAX_RUNS:
-                self._begun.popitem(last=False)
 
     def _conversation(self, metadata: Mapping[str, Any] | None, parent: UUID | None, own: UUID) -> str:
         thread = (metadata or {}).get("thread_id")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import threading
 import weakref
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -27,6 +26,7 @@ from btm.memory import ToolMemory
 from btm.model import Effect
 from btm.runtime.drivers import AsyncInvoker, Invoker
 from btm.runtime.timeouts import Timeouts
+from btm.support.bounded import BoundedDict
 from btm.support.call_ids import NO_TURN, Turn
 from btm.support.failsafe import is_active, safely
 
@@ -208,7 +208,7 @@ class Tries:
     """
 
     def __init__(self) -> None:
-        self._failed: OrderedDict[tuple[str, str], tuple[weakref.ref[Any], int]] = OrderedDict()
+        self._failed: BoundedDict[tuple[str, str], tuple[weakref.ref[Any], int]] = BoundedDict(_MAX_TRIES)
         self._lock = threading.Lock()
 
     def before(self, conversation: str, call_id: str, runtime: Any) -> int:
@@ -221,5 +221,3 @@ class Tries:
         with self._lock:
             tries = self.before(conversation, call_id, runtime) + 1
             self._failed[(conversation, call_id)] = (weakref.ref(runtime), tries)
-            if len(self._failed) > _MAX_TRIES:
-                self._failed.popitem(last=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping
 from contextvars import ContextVar, Token
 from threading import Lock
@@ -12,6 +11,7 @@ from uuid import uuid4
 from langchain_core.runnables.config import var_child_runnable_config
 
 from btm.memory import ToolMemory
+from btm.support.bounded import BoundedDict
 from btm.support.process_state import kept
 
 # Calls that are being handled here and now, as (memory, call id, task): what runs inside must not count them again.
@@ -88,7 +88,7 @@ def nested(conversation: str, namespace: object) -> str:
 
 # LangGraph's control objects with the names given to their runs. They are held, so that no id is used twice.
 _MAX_RUNS = 2_000
-_runs: OrderedDict[int, tuple[Any, str]] = kept(__name__, OrderedDict(), most=_MAX_RUNS)
+_runs: BoundedDict[int, tuple[Any, str]] = kept(__name__, BoundedDict(_MAX_RUNS), most=_MAX_RUNS)
 _runs_lock = Lock()
 
 
@@ -101,8 +101,6 @@ def _run_id(runtime: Any) -> str:
         known = _runs.get(id(control))
         if known is None:
             known = _runs[id(control)] = (control, uuid4().hex[:12])
-            if len(_runs) > _MAX_RUNS:
-                _runs.popitem(last=False)
     return known[1]
 
 
