@@ -30,6 +30,9 @@ btm placement --base-url http://127.0.0.1:8080/v1 --model my-model --seed 11 --f
     --tasks 0,retry_works=8,switch_needed=14 --arms user_reminder,user_reminder_full --max-tokens 96
 ```
 
+Small models need the two finished requests that they are shown first; `--no-demonstrations` leaves them out. Some
+reasoning models take only `--temperature 1`.
+
 Nothing here is written by hand but the titles: `python docs/notes_page.py --write` makes the page.
 """
 

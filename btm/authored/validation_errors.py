@@ -73,14 +73,7 @@ def problems_of(
     every = invalid.errors(include_url=False)
     found = [_say(details, node, model) for details in every if not _is_misspelt(details, every)]
     return [
-        error(
-            one.what,
-            file=one.place.file,
-            line=one.place.line,
-            column=one.place.column,
-            expected=one.expected,
-            suggestion=one.suggestion,
-        )
+        error(one.what, **one.place._asdict(), expected=one.expected, suggestion=one.suggestion)
         for one in sorted(_of_fitting_branches(found), key=lambda one: one.place)
     ]
 

@@ -15,7 +15,7 @@ import click
 
 from btm.cli.database import open_existing
 from btm.cli.options import JSON, age_s, database_option
-from btm.cli.output import FOUND, check_writable, console, counted, emit_json, fail, shown, table
+from btm.cli.output import FOUND, check_writable, console, counted, emit_json, fail, replacing, shown, table
 from btm.store import upkeep
 from btm.store.dump import lines, read_into
 from btm.store.forgetting import Removed
@@ -129,7 +129,7 @@ def export(database: str, output: str, with_key: bool) -> None:
             sys.stdout.buffer.writelines(lines(store, with_key=with_key))
             return
         check_writable(output)
-        with open(output, "wb") as file:
+        with replacing(output) as file:
             file.writelines(lines(store, with_key=with_key))
 
 

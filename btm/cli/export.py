@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from pathlib import Path
 from typing import BinaryIO
 
 import click
@@ -17,7 +15,7 @@ from rich.console import Console
 from btm.cli.database import open_existing
 from btm.cli.logs import print_skipped, read_logs, skipped_rows
 from btm.cli.options import FORMAT, JSON, LOGS, STRICT, database_option, map_option
-from btm.cli.output import check_writable, console, counted, emit_json, fail, progress_console
+from btm.cli.output import check_writable, console, counted, emit_json, fail, progress_console, replacing
 from btm.fallback import FallbackMap
 from btm.logs.conversation import Skipped
 from btm.logs.learned import heard_once
@@ -143,29 +141,10 @@ def _written(out: str, as_json: bool) -> Iterator[BinaryIO]:
     """Open what is to be written: a file that appears whole, or stdout."""
     if out != STDOUT:
         check_writable(out)
-        with _replacing(out) as file:
+        with replacing(out) as file:
             yield file
     elif as_json:
         fail("-o - and --json both want stdout; name a file for one of them")
     else:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
-
-
-@contextmanager
-def _replacing(path: str) -> Iterator[BinaryIO]:
-    """Open a file that takes the place of ``path`` when all of it is written, and not before."""
-    target = Path(path)
-    begun = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        file = begun.open("wb")
-    except OSError as problem:
-        raise OSError(
-            problem.errno, problem.strerror, path
-        ) from problem  # the user did not ask for the other name
-    try:
-        with file:
-            yield file
-        begun.replace(target)
-    finally:
-        begun.unlink(missing_ok=True)

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import difflib
 import json
-import os
 import re
-import shutil
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 import click
 
-from btm.cli.output import FOUND, fail
+from btm.cli.output import FOUND, fail, replacing
 from btm.support.untrusted import redact
 
 _LINE_LIMIT = 400
@@ -86,18 +83,9 @@ class ForeignJson:
 
     def write(self) -> None:
         """Write the file in one step; who may read it stays."""
-        target = self.path.resolve()  # a link stays a link
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(self.after)
-            if target.exists():
-                shutil.copymode(target, name)
-            Path(name).replace(target)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        self.path.resolve().parent.mkdir(parents=True, exist_ok=True)
+        with replacing(self.path) as file:
+            file.write(self.after.encode())
 
 
 def _shown(line: str) -> str:

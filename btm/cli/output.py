@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import re
+import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 import orjson
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -187,6 +189,25 @@ def write_file(path: str | Path, content: str | bytes) -> None:
         Path(path).write_bytes(content if isinstance(content, bytes) else content.encode())
     except OSError as problem:
         fail(f"{path} cannot be written: {problem.strerror or problem}")
+
+
+@contextmanager
+def replacing(path: str | Path) -> Iterator[BinaryIO]:
+    """Open a file that takes the place of ``path`` when all of it is written, and not before; who may read it stays."""
+    target = Path(path).resolve()  # a link stays a link
+    begun = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        file = begun.open("wb")
+    except OSError as problem:  # the user did not ask for the other name
+        raise OSError(problem.errno, problem.strerror, str(path)) from problem
+    try:
+        with file:
+            yield file
+        if target.exists():
+            shutil.copymode(target, begun)
+        begun.replace(target)
+    finally:
+        begun.unlink(missing_ok=True)
 
 
 def remark(message: str) -> None:

@@ -30,19 +30,13 @@ _BEFORE, _AFTER = 500, 4 * WINDOW
     help="Days after which evidence counts half; there is a failure every hour.",
 )
 @click.option(
-    "--slow",
-    type=Number(0, 1),
-    default=0.0,
-    help="Share of tools and errors that heal at the second repeat and hardly at the first.",
-)
-@click.option(
     "--optimal",
     is_flag=True,
     help="Instead: the planner, told the true chances, against dynamic programming on random incidents.",
 )
 @JSON
 def regret(
-    games: int, incidents: int, seed: int, half_life_days: float, slow: float, optimal: bool, as_json: bool
+    games: int, incidents: int, seed: int, half_life_days: float, optimal: bool, as_json: bool
 ) -> None:
     """Measure what the planner loses against the best decisions, where the true chances are known.
 
@@ -61,21 +55,14 @@ def regret(
     informed       the same knowledge, without exploring
     """  # noqa: D301 - click reads the backslash
     from btm.lab.regret import play, recovery  # noqa: PLC0415 - only this command needs it
-    from btm.lab.simulation import Game, WorldParameters  # noqa: PLC0415
+    from btm.lab.simulation import Game  # noqa: PLC0415
 
     if optimal:
         _optimal(seed, as_json)
         return
-    shape = WorldParameters(slow=slow)
+    half_life_s = half_life_days * 86_400.0
     played = [
-        Game(
-            seed + n,
-            incidents + _AFTER,
-            change_at=incidents,
-            half_life_s=half_life_days * 86_400.0,
-            shape=shape,
-        )
-        for n in range(games)
+        Game(seed + n, incidents + _AFTER, change_at=incidents, half_life_s=half_life_s) for n in range(games)
     ]
     lost, unchanged = [], []
     with progress("playing", "worlds") as tell:

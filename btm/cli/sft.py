@@ -76,16 +76,15 @@ def build_command(
 
 @sft_group.command("check", short_help="Look for what is left of cards, and run samples again.")
 @click.argument("folder", metavar="FOLDER")
-@click.option("--no-replay", is_flag=True, help="Do not run the samples' calls again.")
 @JSON
-def check_command(folder: str, no_replay: bool, as_json: bool) -> None:
+def check_command(folder: str, as_json: bool) -> None:
     """Check a folder of btm sft build. Exits with 1 when something was found.
 
     A leak is a message that shares eight words in a row with a card's text (all of a shorter one), or is marked as a note.
     """
     from btm.training.sft_files import check  # noqa: PLC0415 - the lab loads slowly
 
-    found = check(folder, replay=not no_replay)
+    found = check(folder)
     if as_json:
         row: dict[str, Any] = {
             "samples": found.samples,

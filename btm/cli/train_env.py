@@ -8,7 +8,7 @@ import click
 import orjson
 
 from btm.cli.options import JSON
-from btm.cli.output import FOUND, check_writable, console, counted, emit_json, percent, table
+from btm.cli.output import FOUND, check_writable, console, counted, emit_json, percent, replacing, table
 
 _domain = click.option("--domain", default="shop", help="shop, or tau2:retail (extra tau2).")
 _seed = click.option("--seed", type=int, default=0)
@@ -62,7 +62,7 @@ def rows_command(domain: str, seed: int, phase: int, split: str, out: str, as_js
 
     check_writable(out)
     rows = Curriculum.five_phases(domain, seed).rows(phase, "eval" if split == "eval" else "train")
-    with open(out, "wb") as file:
+    with replacing(out) as file:
         file.writelines(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows)
     if as_json:
         emit_json({"written": len(rows), "out": out})

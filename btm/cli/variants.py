@@ -8,7 +8,7 @@ import click
 import orjson
 
 from btm.cli.options import JSON
-from btm.cli.output import FOUND, check_writable, console, counted, emit_json, fail
+from btm.cli.output import FOUND, check_writable, console, counted, emit_json, fail, replacing
 from btm.support.open_files import open_to_read
 
 _SHOWN = 5
@@ -30,7 +30,7 @@ def variants(source: str, number: int, seed: int, out: str, as_json: bool) -> No
 
     check_writable(out)
     made = made_of(_read(source), number, seed=seed)
-    with open(out, "wb") as file:
+    with replacing(out) as file:
         file.writelines(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE) for record in made.records)
     if as_json:
         emit_json({"written": len(made.records), "left_out": made.thrown, "out": out})

@@ -226,14 +226,7 @@ class _Checker:
 
     @staticmethod
     def _error(place: Place, what: str, expected: str = "", suggestion: str = "") -> FallbackMapError:
-        return FallbackMapError(
-            what,
-            file=place.file,
-            line=place.line,
-            column=place.column,
-            expected=expected,
-            suggestion=suggestion,
-        )
+        return FallbackMapError(what, **place._asdict(), expected=expected, suggestion=suggestion)
 
 
 def _texts(path: NodePath, value: Any) -> Iterator[tuple[NodePath, str]]:

@@ -181,7 +181,4 @@ def _merged(under: Node, over: Node) -> Node:
 
 
 def _at(place: Place, what: str, expected: str, suggestion: str = "") -> FallbackMapError:
-    file, line, column = place
-    return FallbackMapError(
-        what, file=file, line=line, column=column, expected=expected, suggestion=suggestion
-    )
+    return FallbackMapError(what, **place._asdict(), expected=expected, suggestion=suggestion)

@@ -13,10 +13,9 @@ from btm.authored.expressions import compile_value
 from btm.classify.expectations import ErrorRule, Expectations, Freshness
 from btm.errors import TemplateError
 from btm.fallback.checking import steps_of
-from btm.fallback.fields import FULL, expand_kinds
 from btm.fallback.schema import CrossCheck, Fallback, MapFile, Repair, ToolEntry, Verify
 from btm.learning.posterior import BetaPosterior
-from btm.model import Action, ErrorKind, Family, Incident, ToolCall
+from btm.model import Action, ErrorKind, Incident, ToolCall
 
 PREVIOUS = "btm previous"  # the result of the step before; with a space no template can write it
 
@@ -193,25 +192,12 @@ def _constant(value: Any) -> _Filler:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """One offer of the map: the calls it takes, what it gives, and for which error kinds (None: all)."""
+    """One offer of the map: the calls it takes, what it gives, and for which error kinds."""
 
     template: Step
-    kinds: frozenset[ErrorKind] | None
+    kinds: frozenset[ErrorKind]
     steps: tuple[Arguments, ...]
     results: tuple[str, ...] = ()  # the name of each step's result, "" for none
-
-    def applies(self, kind: ErrorKind | None) -> bool:
-        """Whether it is offered after an error of this kind; an unknown kind (None) shuts nothing out.
-
-        Unless the map says so, values that one tool refused are not sent to another, which may be less strict, and an
-        empty answer, which may be true, is not replaced by rows of a tool that gives only a part.
-        """
-        if kind is None:
-            return True
-        if self.kinds is not None:
-            return kind in self.kinds
-        partly = kind is ErrorKind.EMPTY_RESULT and self.template.coverage < FULL
-        return kind.family is not Family.CALLER and not partly
 
     def fill(self, names: Mapping[str, Any], step: int = 0) -> Step:
         """Return the offer's call (of the given step) with its arguments filled from ``names``."""
@@ -227,8 +213,8 @@ class Edge:
 def offers(
     edges: tuple[Edge, ...], call: ToolCall, kind: ErrorKind | None, known: Mapping[str, Any]
 ) -> tuple[Step, ...]:
-    """Return what is offered after an error of this kind, each call with its arguments filled."""
-    offered = [edge for edge in edges if edge.applies(kind)]
+    """Return what is offered after an error of this kind (None: of any), each call with its arguments filled."""
+    offered = [edge for edge in edges if kind is None or kind in edge.kinds]
     names = names_of(call, known) if offered else {}
     return tuple(edge.fill(names) for edge in offered)
 
@@ -279,7 +265,7 @@ def _fallback(fallback: Fallback, tools: Mapping[str, ToolEntry]) -> Edge:
             pick=fallback.pick,
             irreversible=any(entry.irreversible for entry in entries),
         ),
-        kinds=expand_kinds(fallback.only_for) if fallback.only_for else None,
+        kinds=frozenset(filter(fallback.offered_for, ErrorKind)),
         steps=tuple(
             arguments_for(step.arguments, entry.takes, previous=PREVIOUS if index else None)
             for index, (step, entry) in enumerate(zip(steps, entries, strict=True))
@@ -291,7 +277,7 @@ def _fallback(fallback: Fallback, tools: Mapping[str, ToolEntry]) -> Edge:
 def _single(
     offer: Repair | Verify | CrossCheck,
     tools: Mapping[str, ToolEntry],
-    kinds: frozenset[ErrorKind] | None = None,
+    kinds: frozenset[ErrorKind] = frozenset(),
 ) -> Edge:
     entry = tools[offer.tool]
     written = offer.arguments

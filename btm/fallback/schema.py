@@ -12,6 +12,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from btm.fallback.fields import (
+    FULL,
     Arguments,
     Cost,
     Coverage,
@@ -87,10 +88,15 @@ class Fallback(_Strict):
     cost: Cost | None = Field(default=None, description="What it costs; without it the tools' own costs.")
 
     def offered_for(self, kind: ErrorKind) -> bool:
-        """Whether it is offered after an error of this kind; after a caller's, only if the map says so."""
-        if not self.only_for:
-            return kind.family is not Family.CALLER
-        return kind in expand_kinds(self.only_for)
+        """Whether it is offered after an error of this kind.
+
+        Unless the map says so, values that one tool refused are not sent to another, which may be less strict, and an
+        empty answer, which may be true, is not replaced by rows of a tool that gives only a part.
+        """
+        if self.only_for:
+            return kind in expand_kinds(self.only_for)
+        partly = kind is ErrorKind.EMPTY_RESULT and self.coverage < FULL
+        return kind.family is not Family.CALLER and not partly
 
 
 class Repair(_Strict):

@@ -209,4 +209,4 @@ def _newline(text: str) -> str:
 
 
 def _refuse(node: Node, what: str) -> FallbackMapError:
-    return FallbackMapError(what, file=node.place.file, line=node.place.line, column=node.place.column)
+    return FallbackMapError(what, **node.place._asdict())

@@ -57,13 +57,13 @@ def _sections(alone: Sequence[Box]) -> tuple[tuple[str, list[Box]], ...]:
     )
 
 
-def to_png(svg: str, scale: float = 1.5) -> bytes:
+def to_png(svg: str) -> bytes:
     """Return an SVG document as PNG. Raises MissingExtraError without the package cairosvg."""
     try:
         cairosvg = import_module("cairosvg")
     except (ImportError, OSError) as problem:  # OSError: the package is there, its system library is not
         raise MissingExtraError("cairosvg", "draw", "a PNG picture of a map") from problem
-    made: bytes = cairosvg.svg2png(bytestring=svg.encode(), scale=scale)
+    made: bytes = cairosvg.svg2png(bytestring=svg.encode(), scale=1.5)
     return made
 
 

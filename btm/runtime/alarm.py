@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -16,7 +16,6 @@ from btm.errors import StoreError
 from btm.events import IncidentOpened
 from btm.model import ErrorKind, Incident
 from btm.store.sql import SqlStore
-from btm.support.bounded import BoundedDict
 from btm.support.signatures import FailureSignature, signature
 
 _log = logging.getLogger("btm")
@@ -47,10 +46,10 @@ class NoveltyAlarm:
     ) -> None:
         self._tell = tell or _warn
         self._kinds_after = kinds_after
-        self._failures: BoundedDict[str, int] = BoundedDict(_MOST_KNOWN)
+        self._failures: Counter[str] = Counter()
         self._clock = clock
         self._lock = threading.Lock()
-        self._known: BoundedDict[str, None] = BoundedDict(_MOST_KNOWN)
+        self._known: OrderedDict[str, None] = OrderedDict()
         self._told: deque[float] = deque()
         self._left_out = 0
         if database is not None and ("://" in str(database) or Path(database).exists()):
@@ -77,12 +76,17 @@ class NoveltyAlarm:
         """Note what fails; return whether it is new."""
         new = name not in self._known
         self._known[name] = None
+        self._known.move_to_end(name)
+        if len(self._known) > _MOST_KNOWN:
+            self._known.popitem(last=False)
         return new
 
     def _count(self, tool: str) -> int:
         """Count a failure of a tool; return how many there were before."""
-        before = self._failures.get(tool, 0)
+        before = self._failures.pop(tool, 0)
         self._failures[tool] = before + 1
+        if len(self._failures) > _MOST_KNOWN:
+            del self._failures[next(iter(self._failures))]
         return before
 
     def __call__(self, event: object) -> None:

@@ -45,9 +45,9 @@ class SkillBook:
         self._new: frozenset[str] = frozenset()
 
     @classmethod
-    def load(cls, *places: str | Path, half_life_s: float = 14 * 86_400.0) -> Self:
+    def load(cls, *places: str | Path) -> Self:
         """Read cards from files and folders. Raises SkillError for a wrong one."""
-        return cls(load_cards(*places), half_life_s=half_life_s)
+        return cls(load_cards(*places))
 
     def extended(self, fallback_map: FallbackMap) -> FallbackMap:
         """Return the map with the steps that only cards offer.

@@ -332,11 +332,6 @@ class SqlStore:
         with self._reading() as connection:
             return meta.current_decay(connection)
 
-    def shapes(self) -> list[ShapeRow]:
-        """Return the learned shapes of results."""
-        with self._reading() as connection:
-            return queries.shapes(connection)
-
     def fitted(self) -> list[FittedConversation]:
         """Return the conversations that were fitted."""
         with self._reading() as connection:
@@ -386,12 +381,6 @@ class SqlStore:
 
     def _transaction(self) -> AbstractContextManager[Connection]:
         return self._database.transaction()
-
-    def clear(self) -> None:
-        """Forget all evidence, calls and shapes; the half-life and the hash key stay."""
-        with self._transaction() as connection:
-            for table in (t.calls, t.incidents, t.attempts, t.evidence, t.shapes, t.fitted, t.intents):
-                connection.execute(delete(table))
 
     def close(self) -> None:
         """Let go of connections."""

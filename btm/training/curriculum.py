@@ -34,10 +34,10 @@ HELD_OUT = 0.2
 Split = Literal["train", "eval"]
 
 
-def held_out(task_id: str, share: float = HELD_OUT) -> bool:
+def held_out(task_id: str) -> bool:
     """Whether a task is kept for evaluation: by a hash of its id, never by its place."""
     drawn = int.from_bytes(hashlib.blake2b(task_id.encode(), digest_size=8).digest())
-    return drawn < share * 2**64
+    return drawn < HELD_OUT * 2**64
 
 
 @dataclass
@@ -64,10 +64,9 @@ class Curriculum:
         self.stages = Stages(self.domain)
 
     @classmethod
-    def five_phases(cls, domain: str = "shop", seed: int = 0, *, last: Mixture | None = None) -> Curriculum:
-        """Return the paper's curriculum; ``last`` is the mixture of the fifth phase."""
-        phases = (*FIVE_PHASES[:-1], last) if last is not None else FIVE_PHASES
-        return cls(domain, seed, phases)
+    def five_phases(cls, domain: str = "shop", seed: int = 0) -> Curriculum:
+        """Return the paper's curriculum."""
+        return cls(domain, seed)
 
     def rows(self, phase: int, split: Split = "train") -> list[dict[str, Any]]:
         """Return the rows of a phase (from 1 on). Raises EvaluationError where there is no such phase."""

@@ -42,7 +42,6 @@ def build(
     seed: int = 0,
     per_task: int = 3,
     cards: Sequence[SkillCard] | None = None,
-    rate: float = 0.4,
     split: Split = "train",
 ) -> SftData:
     """Return data from a domain's tasks, of those to train on or those held out. The same arguments give the same data.
@@ -50,7 +49,7 @@ def build(
     ``cards`` help while sampling; without them they are mined from runs of the training tasks under other faults.
     ``per_task`` episodes are run a task and scenario.
     """
-    stages = Stages(domain, rate)
+    stages = Stages(domain)
     draw = Draw((seed, "sft"))
     found = SftData(cards=tuple(cards) if cards is not None else _mined(stages, draw))
     tasks = [task for task in stages.tasks if held_out(task) is (split == "eval")]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections import deque
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from btm.errors import EvaluationError, did_you_mean
 from btm.lab.environment import ToolSpec
@@ -19,16 +19,6 @@ from btm.training.rollout import Rollout, Stages
 
 _OWN = frozenset({"reset", "get_reward", "rollout", "recent"})
 _RECENT = 64  # rollouts
-
-
-class ToolEnvironment(Protocol):
-    """What a trainer drives. The tools are methods beside these."""
-
-    def reset(self, **row: Any) -> str | None:
-        """Begin the episode of a row."""
-
-    def get_reward(self) -> float:
-        """Return what the episode came to so far."""
 
 
 def environment(

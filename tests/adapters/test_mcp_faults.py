@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,17 @@ async def test_an_error_is_injected_as_often_as_asked_and_then_the_call_works() 
     assert first.is_error
     assert "time" in texts(first)[0].lower()
     assert second.structured_content == {"result": 3}
+
+
+async def test_the_first_calls_go_through_and_a_failing_one_takes_longer() -> None:
+    options = ("--fault-kinds", "timeout", "--max-consecutive", "0", "--after-calls", "1", "--delay", "0.3")
+    async with session(faulty(*options)) as client:
+        first = await client.call_tool("add", {"a": 1, "b": 2})
+        began = time.monotonic()
+        second = await client.call_tool("add", {"a": 1, "b": 2})
+    assert first.structured_content == {"result": 3}
+    assert second.is_error
+    assert time.monotonic() - began >= 0.3
 
 
 @pytest.mark.parametrize("kind", ["partial_data", "factual_error"])

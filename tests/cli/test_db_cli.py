@@ -49,6 +49,18 @@ def test_a_database_goes_through_backup_export_and_import(path: Path, tmp_path: 
     assert btm("db", "compact", "--db", path).exit_code == 0
 
 
+@pytest.mark.parametrize("options", [(), ("--with-key",)])
+def test_a_database_goes_on_elsewhere_under_its_own_key_where_that_is_asked_for(
+    options: tuple[str, ...], tmp_path: Path
+) -> None:
+    path, dumped, again = tmp_path / "own.db", tmp_path / "all.jsonl", tmp_path / "again.db"
+    SqlStore(path).close()
+    assert btm("db", "export", "--db", path, "-o", dumped, *options).exit_code == 0
+    assert btm("db", "import", dumped, "--db", again).exit_code == 0
+    keys = [Path(f"{database}.key").read_text() for database in (path, again)]
+    assert (keys[0] == keys[1]) is bool(options)
+
+
 def test_forget_and_keep(path: Path) -> None:
     assert btm("db", "forget", "--db", path).exit_code == 2
     removed = btm("db", "forget", "--db", path, "--conversation", "talk", "--json")

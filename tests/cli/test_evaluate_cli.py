@@ -30,6 +30,23 @@ def test_eval_prints_a_table_that_fits_eighty_columns() -> None:
     assert max(len(line) for line in result.stdout.splitlines()) <= 80
 
 
+def test_btm_is_set_against_the_best_fixed_order_in_hindsight() -> None:
+    result = run_eval("--arms", "btm", "--tasks", "2", "--scenario", "retry_works", "--best-fixed", "--json")
+    found = json.loads(result.stdout)
+    assert "--best-fixed" in found["command"]
+    assert [(row["a"], row["b"].partition(":")[0]) for row in found["best_fixed"]] == [("btm", "order")]
+
+
+@pytest.mark.parametrize("options", [(), ("--unseen",)])
+def test_of_faults_at_fields_that_the_map_does_not_declare_nobody_is_told(options: tuple[str, ...]) -> None:
+    silent = ("--scenario", "noisy", "--fault-kinds", "partial_data,schema_drift", "--rate", "0.8")
+    result = run_eval("--arms", "btm", "--tasks", "12", *silent, *options, "--json")
+    found = json.loads(result.stdout)
+    assert ("--unseen" in found["command"]) is bool(options)
+    (row,) = (row for row in found["results"] if row["fault_kind"] is None)
+    assert (row["escalated"] == 0) is bool(options)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

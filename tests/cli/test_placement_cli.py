@@ -87,6 +87,14 @@ def test_without_the_extra_the_message_says_how_to_install_it() -> None:
     assert "bayesian-tool-memory[model]" in done.stderr
 
 
+def test_the_temperature_is_sent_and_named_in_the_command() -> None:
+    with FakeServer(working).running() as server:
+        options = ("--base-url", server.url, "--model", "fake", *SMALL, "--temperature", "1")
+        done = run("placement", *options)
+        assert {request["temperature"] for request in server.requests[-3:]} == {1.0}
+    assert "--temperature 1" in done.stdout
+
+
 def test_the_key_is_sent_and_never_shown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("MY_KEY", "sk-very-secret")
     journal = tmp_path / "run.jsonl"

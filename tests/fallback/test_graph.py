@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from btm.fallback import FallbackMap
 from btm.fallback.graph import MAX_LENGTH, MAX_WAYS, Way, ways_round
-from btm.model import ErrorKind
+from btm.model import Effect, ErrorKind, ToolCall
 
 CHAIN = FallbackMap.from_text("""
 version: 1
@@ -47,6 +47,13 @@ def test_a_condition_shuts_the_first_step_only() -> None:
     assert best_ways(CHAIN, "a", ErrorKind.SERVER_ERROR)["c"].hops == (("b",), ("c",))
     assert best_ways(CHAIN, "d") == {}
     assert best_ways(CHAIN, "nowhere") == {}
+
+
+def test_the_ways_after_an_error_are_those_that_an_agent_is_offered_after_it() -> None:
+    call = ToolCall("a", {}, Effect.READ)
+    for kind in ErrorKind:
+        offered = {step.via or (step.tool,) for step in CHAIN.candidates(call, kind, {})}
+        assert {way.hops[0] for way in ways_round(CHAIN, "a", kind)} == offered, kind
 
 
 def test_people_see_all_ways_best_first_with_compositions_and_costs() -> None:

@@ -225,10 +225,11 @@ def test_a_person_is_asked_about_what_is_split_and_the_answer_is_kept(
 ) -> None:
     run("judge", log, "--second", "fake:flip", "-o", out)
     monkeypatch.setattr("btm.cli.judge._on_a_terminal", lambda: True)
-    done = CliRunner().invoke(cli, ["review", str(out), "--sample", "0"], input="n\nwrong\n")
+    done = CliRunner().invoke(cli, ["review", str(out), "--sample", "0", "--who", "Ida"], input="n\nwrong\n")
     assert done.exit_code == 0, done.output
     calls = dict(VerdictFile(out))
     assert calls["right-day", "right-day-0"].satisfied is False
+    assert b'"Ida"' in out.read_bytes()
 
 
 @pytest.mark.parametrize("name", ["opnai", "fake:agre", ""])

@@ -51,7 +51,7 @@ def test_a_shape_can_be_forgotten_for_good(tmp_path: Path) -> None:
         memory.forget_shape("get_order")
         assert outcome(memory, 41, CUT).ok
     store = SqlStore(path, now=1_000.0)
-    assert all(tool != "get_order" or path != "$.status" for tool, path, _, _ in store.shapes())
+    assert all(tool != "get_order" or path != "$.status" for tool, path, _, _ in store.load(0.0).shapes)
     store.close()
 
 

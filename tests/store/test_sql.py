@@ -195,15 +195,6 @@ def test_long_names_that_begin_alike_stay_different() -> None:
     assert name("short") == "short"
 
 
-def test_clearing_forgets_what_was_learned_but_not_the_settings(store: SqlStore) -> None:
-    key_before = store.load(NOW).hash_key
-    store.write([event(1)])
-    store.clear()
-    assert stored(store) == {}
-    assert store.log("calls") == []
-    assert store.load(NOW).hash_key == key_before
-
-
 # -- late reports --------------------------------------------------------------------------------------------------
 
 

@@ -235,7 +235,7 @@ def test_recorded_conversations_that_succeeded_are_samples_as_they_are(tmp_path:
     logs, out = shared("data/traces/tau1/airline-gpt-4o.json"), tmp_path / "sft.jsonl"
     done = run("export", "sft", logs, "-o", out)
     lines = [json.loads(line) for line in out.read_text().splitlines()]
-    assert (done["conversations"], done["written"]) == (200, len(lines))
+    assert (done["conversations"], done["written"]) == (199, len(lines))  # of 200 one stands there twice
     assert 20 < len(lines) < 200
     for line in lines:
         assert line["messages"][0]["role"] == "user"
