@@ -163,9 +163,9 @@ class Outcome:
 
     ``detail`` is a short, redacted piece of the error's text. ``silent`` marks a failure that came back looking
     like a success; ``ambiguous`` a write that may have happened although the call failed. ``confidence`` is how
-    sure the classifier is, ``reason`` says why in a sentence, ``rule`` names the rule that decided. ``suspected`` is
-    the failure that a success may be all the same: a hint, and never evidence. ``missing`` is the required field that an
-    answer lacks.
+    likely the kind is right (for a success: that it is one), measured on answers that were new to the classifier,
+    ``reason`` says why in a sentence, ``rule`` names the rule that decided. ``suspected`` is the failure that a success
+    may be all the same: a hint, and never evidence. ``missing`` is the required field that an answer lacks.
     """
 
     kind: ErrorKind | None = None

@@ -11,6 +11,7 @@ from typing import Any
 
 from btm.classify import (
     bodies,
+    confidence,
     deciding,
     exceptions,
     explicit,
@@ -34,9 +35,6 @@ from btm.support.readable import readable
 from btm.support.untrusted import ask
 
 UserRule = ErrorRule | Callable[[ToolCall, Any, BaseException | None], Outcome | ErrorKind | None]
-FINE = replace(SUCCESS, confidence=0.97)
-"""A success of which nothing says otherwise: some failures say nothing."""
-
 _log = logging.getLogger("btm")
 _ABSENT: Any = object()
 _SHOWN = 1_200
@@ -99,12 +97,13 @@ def _classify(
         if ruled is not None:
             return ruled
     if error is not None:
-        return _outcome(_with_history(exceptions.of_exception(error, call, moment), history), call)
+        thrown = exceptions.of_exception(error, call, moment)
+        return _outcome(_with_history(thrown, history), call, raised=True)
     plain_success = expectations is None and shape is None
     if type(value) is str:
         if plain_success and _is_plainly_fine(value, call):
             found = silent.computed(value, call) if call.arguments else None
-            return FINE if found is None else _outcome(found, call, value)
+            return confidence.success() if found is None else _outcome(found, call, value)
     elif type(value) not in explicit.BARE and not (type(value) is dict and frameworks.is_bare(value)):
         bare = frameworks.unwrap(value)
         value = bare.value
@@ -128,12 +127,12 @@ def _second_opinion(value: Any, parsed: Any, call: ToolCall, doubt: Finding | No
     ruled = doubt is not None and not doubt.rule.startswith(opinion.READ_BY)
     if ruled or not opinion.has_one(parsed) or (type(value) is str and without_echoes(value, call) != value):
         # what an answer says in the caller's own words, it confirms
-        return FINE if doubt is None else _doubtful(doubt)
+        return confidence.success() if doubt is None else _doubtful(doubt)
     if type(parsed) is dict:
         parsed = without_echoed_fields(parsed, call)
     chance = opinion.chance(parsed, text, call, doubt)
     if chance < opinion.SUSPECTED:
-        return FINE if doubt is None else _doubtful(doubt)
+        return confidence.success(round(chance, 2)) if doubt is None else _doubtful(doubt)
     found = doubt or bodies.of_failed_value(parsed, call)
     if chance >= opinion.FAILED and not deciding.is_about_errors(call.tool):
         sure = min(chance if doubt else found.confidence, WORDS)
@@ -146,8 +145,7 @@ def _second_opinion(value: Any, parsed: Any, call: ToolCall, doubt: Finding | No
 def _doubtful(failure: Finding) -> Outcome:
     """A success that may be an error text: never evidence of a failure, for it counts as none."""
     return Outcome(
-        confidence=1.0 - failure.confidence,
-        retry_after_s=None,
+        confidence=confidence.of_doubt(failure.confidence),
         reason=f"may tell of {failure.kind.replace('_', ' ')}: {_clean(failure.reason)}",
         rule=f"suspected:{failure.rule}",
         suspected=failure.kind,
@@ -161,12 +159,13 @@ def _is_plainly_fine(text: str, call: ToolCall) -> bool:
     return pages.of_answer(text, call.tool) is None
 
 
-def _outcome(found: Finding, call: ToolCall, value: Any = None) -> Outcome:
+def _outcome(found: Finding, call: ToolCall, value: Any = None, *, raised: bool = False) -> Outcome:
     detail = found.detail or _text_of(value)
     found = guessing.refined(found, detail, call)
     shown = _BOILERPLATE.sub("", detail, 3) if "For " in detail else detail
     shown = readable(_end_cut(shown), _sent(call))
-    ruled, found = found, opinion.reconsidered(found, shown, guessing.calibrated(found.confidence), call)
+    ruled, sure = found, guessing.calibrated(found.confidence)
+    found, likely = opinion.reconsidered(found, shown, sure, call)
     said = detail if found.detail else detail[:600]
     return Outcome(
         kind=found.kind,
@@ -176,7 +175,7 @@ def _outcome(found: Finding, call: ToolCall, value: Any = None) -> Outcome:
         silent=found.kind.family is Family.SILENT or found.rule.startswith("shape:"),
         ambiguous=is_ambiguous(found, call, said)
         or (found is not ruled and is_ambiguous(_unsure(ruled), call, said)),
-        confidence=found.confidence if found is not ruled else guessing.calibrated(found.confidence),
+        confidence=confidence.of_failure(found, likely, raised=raised),
         reason=_clean(found.reason),
         rule=found.rule,
         missing=found.missing,

@@ -95,7 +95,10 @@ def guess(found: Finding, text: str) -> Finding:
 
 @lru_cache(maxsize=1_024)
 def calibrated(raw: float) -> float:
-    """Return the measured share of right outcomes where rules were this sure; between two, interpolated."""
+    """Return the share that is right where rules are this sure, of outcomes that they were made with: it decides.
+
+    What is told of answers that they do not know is `btm.classify.confidence`.
+    """
     known = rules.table("decision")["calibration"]
     points = list(zip(known["said"], known["right"], strict=True))
     for (low, start), (high, end) in pairwise(points):

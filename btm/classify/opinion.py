@@ -18,7 +18,7 @@ from typing import Any
 import orjson
 
 from btm.classify import carriers, deciding, guessing, words
-from btm.classify.finding import STATUS, WORDS, Finding
+from btm.classify.finding import EXACT, STATUS, Finding
 from btm.classify.keys import snake
 from btm.classify.reading import members
 from btm.model import Effect, ErrorKind, ToolCall
@@ -304,28 +304,27 @@ def _has_words(found: Finding, text: str) -> bool:
     return " " in head or len(_PARTS.split(head)) >= _FEWEST
 
 
-def reconsidered(found: Finding, text: str, sure: float, call: ToolCall) -> Finding:
+def reconsidered(found: Finding, text: str, sure: float, call: ToolCall) -> tuple[Finding, float | None]:
     """Return a failure with its likeliest kind by what the rules say and by its words, its tool and its form.
 
-    ``text`` is what the failure says, ``sure`` the share of such findings that are right. What has one meaning stays.
+    And how likely that kind is (None: it is not read from words or has one meaning). ``text`` is what the failure says,
+    ``sure`` the share of such findings that are right among those that rules were made with. What has one meaning stays.
     """
-    special = found.kind in _SPECIAL and found.rule.startswith("text:")
-    if special or sure >= STATUS or not found.rule.startswith(READ_BY) or not _has_words(found, text):
-        return found
+    if found.confidence >= EXACT or not found.rule.startswith(READ_BY):
+        return found, None
     total = _summed(of_failure(found, text, sure, call), _weights()[1])
     best = max(total, key=total.__getitem__)
-    kind = ErrorKind(best)
-    least = 0.0 if found.kind is ErrorKind.UNKNOWN else MARGINS[sure >= _LIKELY]
-    if kind is found.kind or total[best] - total.get(found.kind, -math.inf) < least:
-        return found
+    kind, ahead = ErrorKind(best), total[best] - total.get(found.kind, -math.inf)
     likely = 1.0 / math.fsum([math.exp(max(-30.0, logit - total[best])) for logit in total.values()])
-    if found.kind is ErrorKind.UNKNOWN and likely < _TELLING:
-        return found
+    stays = likely < _TELLING if found.kind is ErrorKind.UNKNOWN else ahead < MARGINS[sure >= _LIKELY]
+    special = found.kind in _SPECIAL and found.rule.startswith("text:")
+    if stays or kind is found.kind or special or sure >= STATUS or not _has_words(found, text):
+        return found, likely * math.exp(-ahead)
     word = kind.replace("_", " ")
-    return found._replace(
+    changed = found._replace(
         kind=kind,
         rule=f"opinion:{found.rule}",
         reason=f"its words and its tool are rather those of {word} ({found.reason})",
-        confidence=min(WORDS, likely),
         reached=found.reached or kind in guessing.MAY_HAVE_ACTED,
     )
+    return changed, likely

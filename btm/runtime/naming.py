@@ -21,8 +21,8 @@ NO_ERROR, UNSURE = "ok", "cannot tell"
 _MOST_WAITING = 100
 _MOST_ASKED = 10_000
 _LONGEST = 600
-_SURE = 0.7
-"""How sure the second opinion must be of a kind, or the model is asked."""
+_SURE = 0.5
+"""A kind by the second opinion that is told to be less sure than this is rather wrong than right: the model is asked."""
 
 _KINDS = [str(kind) for kind in ErrorKind if kind is not ErrorKind.UNKNOWN]
 SCHEMA = {

@@ -1,10 +1,15 @@
 """Measures the weights of ``btm/classify/data/decision.toml``: ridge logistic regression on labelled texts.
 
     python tests/classify/fit_decision.py FILE... [--write] [--by-source]
+    python tests/classify/fit_decision.py FILE... [--bulk FILE...] --new FILE... [--write]
 
 FILE holds labelled rows (see tests/classify/outcomes.jsonl). Unflagged texts count; silent faults do not. A sign keeps
 the side that its name promises: a weight of the wrong sign is set to 0. ``--by-source`` prints what a fit says of the
 sources that were left out of it, which is the figure that counts.
+
+With ``--new`` it fits how sure answers are told to be, by rows that carry what rules said of them when they were new (see
+``fit_opinion.py``), while the second opinion is fitted without their set. Of each set it prints what a fit to the others
+tells. Needs scikit-learn.
 """
 
 from __future__ import annotations
@@ -13,16 +18,21 @@ import itertools
 import json
 import re
 import sys
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from btm.classify import carriers, deciding, plain, rules, texts
+from btm.classify import carriers, confidence, deciding, plain, rules, texts
 from btm.classify.plain import _first_part, _subject
 from btm.model import ErrorKind, Family
 
 DATA = Path(rules.__file__).with_name("data") / "decision.toml"
 RIDGE = 0.5
+FEWEST = 5
+"""Rows that a sign of how sure an answer is must have; what has fewer is as sure as its rule."""
+
 FORM = [
     "no layer", "no layer, no kind", "middling", "very long", "many lines", "two or three lines", "begins with a number",
     "a state told by a read", "a verdict", "names a code", "what a file holds", "its word is the tool's own",
@@ -67,18 +77,19 @@ def names() -> list[str]:
     return list(dict.fromkeys([s["name"] for s in rules.table("decision")["sign"]] + FORM))
 
 
-def matrix(shown: list[dict[str, float]]) -> np.ndarray:
-    index = {name: i for i, name in enumerate(names())}
+def matrix(shown: Sequence[confidence.Signs], signs: list[str] | None = None) -> np.ndarray:
+    index = {name: i for i, name in enumerate(signs or names())}
     made = np.zeros((len(shown), len(index)))
     for row, found in enumerate(shown):
         for name, much in found.items():
-            made[row, index[name]] = much
+            if name in index:
+                made[row, index[name]] = much
     return made
 
 
-def fit(x: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
+def fit(x: np.ndarray, y: np.ndarray, signs: list[str] | None = None) -> tuple[float, np.ndarray]:
     """Newton's method on the ridge-penalised log-likelihood; the bias is not penalised. Iterated with clamped signs."""
-    side = np.array([_side(name) for name in names()])
+    side = np.array([_side(name) for name in signs or names()])
     free = np.ones(x.shape[1], bool)
     for _ in range(6):
         design = np.c_[np.ones(len(y)), x[:, free]]
@@ -124,7 +135,55 @@ def report(p: np.ndarray, y: np.ndarray, what: list[str], *, show: bool = True) 
             print(f"   {p[i]:.2f} {what[i]}")
 
 
+def of_confidence(arguments: list[str], new: list[str], *, keep: bool) -> None:
+    """Fit how sure answers are told to be; print what a fit to the other sets tells of each set, and how right that is."""
+    import fit_opinion
+
+    found = [*fit_opinion.at_first_sight(arguments, new)]
+    shown, sets = [signs for _, _, signs in found], np.array([row["set"] for row, *_ in found])
+    right = np.array([(outcome.kind or "ok") == row["label"] for row, outcome, _ in found], float)
+    by = np.array([next(iter(signs)) for signs in shown])
+    seen = Counter(name for signs in shown for name in signs)
+    signs = [name for name, n in seen.items() if n >= FEWEST]
+    x, told = matrix(shown, signs), np.zeros(len(right))
+    for name in np.unique(sets):
+        bias, weights = fit(x[sets != name], right[sets != name], signs)
+        told[sets == name] = 1 / (1 + np.exp(-(bias + x[sets == name] @ weights)))
+    for title, groups in (("set", sets), ("by", by)):
+        for group in np.unique(groups):
+            print(f"{group:12} {of_told(told[groups == group], right[groups == group], bins=title == 'set')}")
+    print(f"all          {of_told(told, right)}")
+    bias, weights = fit(x, right, signs)
+    if keep:
+        table = "".join(
+            f'"{n}" = {w:.2f}\n' for n, w in [("bias", bias), *sorted(zip(signs, weights, strict=True))]
+        )
+        text = DATA.read_text(encoding="utf-8")
+        DATA.write_text(re.sub(r"(?<=\[confidence\]\n)(?:.+\n)*", lambda _: table, text), encoding="utf-8")
+
+
+def of_told(told: np.ndarray, right: np.ndarray, *, bins: bool = True) -> str:
+    """Say how sure rows were told to be, how many were right, how far bins are off, and how far by chance alone."""
+    said = f"told {told.mean():.2f} right {right.mean():.2f} of {len(told)}"
+    if not bins:
+        return said
+    draws = np.random.default_rng(0).random((100, len(told))) < told
+    chance = np.mean([equal_mass_error(told, draw.astype(float)) for draw in draws])
+    return f"{said}  off by {equal_mass_error(told, right):.3f}, by chance {chance:.3f}"
+
+
+def equal_mass_error(told: np.ndarray, right: np.ndarray, bins: int = 10) -> float:
+    """Return the expected calibration error over bins of as many rows each."""
+    parts = np.array_split(np.argsort(told, kind="stable"), bins)
+    return float(sum(len(p) * abs(told[p].mean() - right[p].mean()) for p in parts if len(p)) / len(told))
+
+
 def main(arguments: list[str]) -> None:
+    if "--new" in arguments:
+        cut = arguments.index("--new")
+        new = [a for a in arguments[cut + 1 :] if not a.startswith("--")]
+        of_confidence(arguments[:cut], new, keep="--write" in arguments)
+        return
     paths = [a for a in arguments if not a.startswith("--")]
     shown, y, sources, what = examples(paths)
     x = matrix(shown)

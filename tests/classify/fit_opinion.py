@@ -13,7 +13,8 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -24,10 +25,10 @@ import written_answers
 from sklearn.feature_extraction import DictVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from btm.classify import deciding, explicit, guessing, opinion
+from btm.classify import bodies, confidence, deciding, engine, explicit, guessing, opinion, plain, silent
 from btm.classify.finding import Finding
 from btm.classify.recorded import classify_row
-from btm.model import Effect, ErrorKind, Family, ToolCall
+from btm.model import Effect, ErrorKind, Family, Outcome, ToolCall
 
 DATA = Path(opinion.__file__).with_name("data") / "opinion.json"
 KNOWN, BULK = 1.0, 0.3
@@ -44,7 +45,9 @@ def said(row: dict[str, Any], name: str) -> dict[str, Any]:
         row = {**row, "outcome": {**row["outcome"], "is_error": True}}
     with (
         patch.object(opinion, "has_one", lambda _: False),
-        patch.object(opinion, "reconsidered", lambda f, *_: f),
+        patch.object(opinion, "reconsidered", lambda f, *_: (f, None)),
+        patch.object(confidence, "of_failure", lambda f, *_, **__: guessing.calibrated(f.confidence)),
+        patch.object(confidence, "of_doubt", lambda chance: 1.0 - chance),
     ):
         found = classify_row(row)
     return {
@@ -68,17 +71,21 @@ def is_silent(label: str) -> bool:
     return label != "ok" and ErrorKind(label).family is Family.SILENT
 
 
-def answer_signs(row: dict[str, Any], first: dict[str, Any]) -> dict[str, float]:
-    ruled = None
+def ruled(first: dict[str, Any]) -> Finding | None:
+    """Return what the rules found, or suspect."""
+    rule, status, detail = first["rule"].removeprefix("suspected:"), first["status"], first["detail"]
     if first["suspected"]:
-        ruled = Finding(
-            ErrorKind(first["suspected"]), first["rule"], "", 1.0 - first["confidence"], doubtful=True
-        )
-    elif first["kind"] != "ok":
-        ruled = Finding(ErrorKind(first["kind"]), first["rule"], "", raw(first["confidence"]))
+        kind, chance = ErrorKind(first["suspected"]), 1.0 - first["confidence"]
+        return Finding(kind, rule, "", chance, status, detail=detail, doubtful=True)
+    if first["kind"] != "ok":
+        return Finding(ErrorKind(first["kind"]), rule, "", raw(first["confidence"]), status, detail=detail)
+    return None
+
+
+def answer_signs(row: dict[str, Any], first: dict[str, Any]) -> dict[str, float]:
     value = row["outcome"].get("value")
     parsed, text = opinion_input(value, call_of(row))
-    return opinion.of_answer(parsed, text, call_of(row), ruled)
+    return opinion.of_answer(parsed, text, call_of(row), ruled(first))
 
 
 def opinion_input(value: Any, call: ToolCall) -> tuple[Any, str | None]:
@@ -113,8 +120,8 @@ class Head:
         model = LogisticRegression(C=1, max_iter=400, tol=1e-3)
         return model.fit(self.table[rows], self.labels[rows], sample_weight=self.weights[rows])
 
-    def written(self, least: float) -> dict[str, dict[str, str]]:
-        model = self.fit(np.ones(len(self.labels), bool))
+    def written(self, least: float, without: str = "") -> dict[str, dict[str, str]]:
+        model = self.fit(self.sets != without)
         names = self.vectors.get_feature_names_out()[self.kept]
         classes = model.classes_ if len(model.coef_) > 1 else ["failed"]
         found = {}
@@ -139,17 +146,19 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
         yield from map(json.loads, path.read_text(encoding="utf-8").splitlines())
 
 
-def main(arguments: list[str]) -> None:
-    write = "--write" in arguments
-    paths, bulk = [a for a in arguments if a not in ("--write", "--quick")], []
-    if "--bulk" in paths:
-        cut = paths.index("--bulk")
-        paths, bulk = paths[:cut], paths[cut + 1 :]
-    rows = [
+def rows_of(arguments: list[str]) -> list[dict[str, Any]]:
+    """Return the rows of files, those after ``--bulk`` as a bulk."""
+    bulk = arguments[arguments.index("--bulk") + 1 :] if "--bulk" in arguments else []
+    return [
         dict(row, set=Path(path).stem, bulk=path in bulk)
-        for path in [*paths, *bulk]
+        for path in arguments
+        if not path.startswith("--")
         for row in read(Path(path))
     ]
+
+
+def heads(rows: list[dict[str, Any]]) -> tuple[Head, Head, list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the two models of rows, of whether and of what failed, and the rows of each."""
     failing = [
         r for r in rows if r["label"] != "ok" and not (is_silent(r["label"]) and r["label"] != "empty_result")
     ]
@@ -166,10 +175,67 @@ def main(arguments: list[str]) -> None:
         [answer_signs(r, said(r, "first")) for r in plain], [str(int(r["label"] != "ok")) for r in plain],
         [r["set"] for r in plain], [BULK if r["bulk"] else 1.0 if "first" in r else KNOWN for r in plain],
     )  # fmt: skip
+    return failed, kinds, plain, failing
+
+
+def weights_of(failed: Head, kinds: Head, without: str = "") -> dict[str, Any]:
+    """Return both models' weights, fitted without a set."""
+    return {
+        "failed": failed.written(LEAST["failed"], without)["failed"],
+        "kinds": kinds.written(LEAST["kinds"], without),
+    }
+
+
+def at_first_sight(
+    arguments: list[str], new: list[str]
+) -> Iterator[tuple[dict[str, Any], Outcome, confidence.Signs]]:
+    """Yield each row of new files, what it is named and by which signs that is told to be sure.
+
+    Rules say what they said of it when it was new, and the second opinion is fitted without its set.
+    """
+    rows = rows_of([*arguments, *new])
+    failed, kinds, *_ = heads(rows)
+    for path in new:
+        found = weights_of(failed, kinds, Path(path).stem)
+        known = opinion._by_sign({"failed": found["failed"]}), opinion._by_sign(found["kinds"])
+        opinion._by_names.cache_clear()
+        with patch.object(opinion, "_weights", lambda known=known: known):
+            for row in rows:
+                if row["set"] == Path(path).stem:
+                    yield row, *named(row)
+
+
+def named(row: dict[str, Any]) -> tuple[Outcome, confidence.Signs]:
+    """Return what a row is named with what the rules said of it at first, and the signs of how sure that is."""
+    first, flagged = ruled(row["first"]), ruled(row["flagged"])
+    read, fine, seen = explicit.read, engine._is_plainly_fine, list[confidence.Signs]()
+
+    def noted(signs: Callable[..., confidence.Signs]) -> Callable[..., confidence.Signs]:
+        return lambda *given: seen.append(signs(*given)) or seen[-1]  # type: ignore[func-returns-value]
+
+    with ExitStack() as stack:
+        for owner, name, new in [
+            (explicit, "read", lambda *given: (read(*given)[0], first)),
+            (engine, "_is_plainly_fine", lambda *given: first is None and fine(*given)),
+            (silent, "find", lambda *_: None),
+            (bodies, "of_failed_value", lambda *_: flagged or plain.unexplained()),
+            (guessing, "refined", lambda found, *_: found),
+            (confidence, "success", confidence.success.__wrapped__),
+            *((confidence, name, noted(getattr(confidence, name))) for name in SIGNS),
+        ]:
+            stack.enter_context(patch.object(owner, name, new))
+        return classify_row(row), seen[-1]
+
+
+SIGNS = "signs_of_failure", "signs_of_success", "signs_of_doubt"
+
+
+def main(arguments: list[str]) -> None:
+    failed, kinds, plain, failing = heads(rows_of(arguments))
     if "--quick" not in arguments:
         report(failed, kinds, plain, failing)
-    if write:
-        found = {"failed": failed.written(LEAST["failed"])["failed"], "kinds": kinds.written(LEAST["kinds"])}
+    if "--write" in arguments:
+        found = weights_of(failed, kinds)
         DATA.write_bytes(orjson.dumps(found, option=orjson.OPT_INDENT_2))
         print(f"{DATA.stat().st_size} bytes")
 

@@ -80,12 +80,12 @@ def test_a_tool_that_brings_errors_of_something_else_has_suspected_ones_at_most(
 
 def test_what_has_one_meaning_is_not_reconsidered() -> None:
     sure = Finding(ErrorKind.RATE_LIMIT, "status:429", "", 0.97, 429)
-    assert opinion.reconsidered(sure, "no such user, invalid name", 0.97, READ) is sure
+    assert opinion.reconsidered(sure, "no such user, invalid name", 0.97, READ)[0] is sure
 
 
 def test_a_failure_without_words_keeps_its_kind() -> None:
     bare = Finding(ErrorKind.UNKNOWN, "body:error", "", 0.2)
-    assert opinion.reconsidered(bare, '{"status": "failed"}', 0.3, READ) is bare
+    assert opinion.reconsidered(bare, '{"status": "failed"}', 0.3, READ)[0] is bare
 
 
 def test_a_likelier_kind_never_takes_a_writes_doubt_away() -> None:
