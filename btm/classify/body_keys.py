@@ -44,8 +44,12 @@ GOOD_CODES = words_of("good_codes")
 NO_ERROR = words_of("no_error") | {""}
 GOOGLE_STATUS = words_of("google_status")
 
+_CODED = re.compile(r"(?:code|cd|errno|status|result)$|^(?:ret|err|res|cod)$")
+_SAID = re.compile(r"(?:message|msg|desc|reason|text|detail)\d?$")
+"""Names of a service's own codes, and of what it says beside them."""
+
 _ROLES = ("errors", "messages", "statuses", "codes", "flags", "write_flags", "exits", "wordy", "parts")
-_MEMBERS = ["errors", "statuses", "exits", "flags", "write_flags", "wordy", "messages"]
+_MEMBERS = ["errors", "statuses", "exits", "flags", "write_flags", "wordy", "messages", "coded", "said"]
 _SAYS_ERROR = re.compile(
     r"^(?!last|prev|num|max|is|has|total|count).*(?:error(?:message|code|detail|text|summary|reason|type|description)?s?"
     r"|exception|fault|(?:refusal|decline|rejection|failure)(?:reason|message|code|reasoncode)?)$"
@@ -101,7 +105,8 @@ _ID_LIKE = (
 class Fields(NamedTuple):
     """The names in one mapping by what they are for, in the order in which they are read.
 
-    ``telling`` are all that could tell of a failure, ``payload`` those that are no trimmings of an error body, and
+    ``coded`` hold a service's own code and ``said`` its words, where both are there. ``telling`` are all that could tell
+    of a failure, ``payload`` those that are no trimmings of an error body, and
     ``firm`` those of the payload that are neither ids, links nor times.
     """
 
@@ -114,6 +119,8 @@ class Fields(NamedTuple):
     exits: tuple[str, ...]
     wordy: tuple[str, ...]
     parts: tuple[str, ...]
+    coded: tuple[str, ...]
+    said: tuple[str, ...]
     telling: tuple[str, ...]
     payload: tuple[str, ...]
     firm: tuple[str, ...]
@@ -151,6 +158,9 @@ def _sorted_out(names: list[str]) -> Fields:
     by_role["messages"] += tuple(
         n for n in names if n not in by_role["messages"] and _COMPOUND.search(bare(n))
     )
+    coded = [n for n in names if _CODED.search(bare(n))]
+    said = [n for n in names if n in by_role["messages"] or _SAID.search(bare(n))]
+    by_role["coded"], by_role["said"] = (tuple(coded), tuple(said)) if coded and said else ((), ())
     telling = {n for role in _MEMBERS for n in by_role[role]}
     payload = tuple(n for n in names if not is_trimming(n) and n not in by_role["errors"])
     return Fields(

@@ -143,26 +143,6 @@ def _without(found: Carried, carrier: Carrier, match: re.Match[str]) -> Carried:
     )
 
 
-_STAMP = r"[\[(]?(?:\d{4}[-/]\d\d[-/]\d\d[T ])?\d\d:\d\d:\d\d|[\[(]?\d{4}-\d\d-\d\dT|time=\"?\d|ts=\d|(?-i:[IWEF]\d{4}) \d"
-_LOGGED = re.compile(rf"\s{{0,8}}(?:{_STAMP})[^\n]{{0,2000}}\n(?:[^\n]*\n){{0,5}}?(?:{_STAMP})")
-"""The beginning of what a program logged as it ran: two lines with a time."""
-
-_RECORD = re.compile(rf"^(?={_STAMP})", re.MULTILINE)
-_FATAL = re.compile(
-    rf"(?:{_STAMP})[^\n]{{0,80}}?(?:\b(?:FATAL|PANIC|EMERG|CRITICAL)\b|\b(?:fatal|panic)\b[\]:=\"]|(?<=[\s\[=])F\d{{4}} )"
-)
-_RUN = 4_000
-
-
-def end_of_run(text: str) -> str | None:
-    """Return the last record of what a program logged as it ran, where it is a fatal one; else None."""
-    if _LOGGED.match(text) is None:
-        return None
-    tail = text[-_RUN:]
-    last = tail[[found.start() for found in _RECORD.finditer(tail)][-1] :]
-    return last if _FATAL.match(last) else None
-
-
 def _cause(text: str) -> str:
     """A chain's message with its deepest cause and without its stack frames."""
     frame = _FRAME.search(text) if "\n" in text else None

@@ -8,14 +8,13 @@ from typing import Any
 
 from btm.classify import (
     bodies,
-    carriers,
     complaints,
-    deciding,
     exceptions,
     frameworks,
     pages,
     parsing,
     plain,
+    runs,
 )
 from btm.classify.echoes import without_echoes, without_label
 from btm.classify.finding import Finding
@@ -123,10 +122,11 @@ def _of_words(text: str, call: ToolCall) -> tuple[Any, Finding | None]:
         return text, noise
     if _are_printed_rows(text) or not plain.any_in(text):
         return text, None
-    end = carriers.end_of_run(text)
-    if end is not None and not deciding.tells(call.tool):
-        return end, plain.of_sure_text(end)
-    return text, plain.of_plain_text(text, call.tool, writes=call.effect is Effect.WRITE)
+    found = plain.of_plain_text(text, call.tool, writes=call.effect is Effect.WRITE)
+    if found is None or found.doubtful:
+        ended = runs.of_run(text, call.tool)
+        return (text, found) if ended is None else (ended.detail, ended)
+    return text, found
 
 
 def _is_object_repr(text: str) -> bool:

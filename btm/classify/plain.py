@@ -120,16 +120,6 @@ def of_plain_text(text: str, tool: str, *, writes: bool = False) -> Finding | No
     return told.found._replace(confidence=min(told.found.confidence, told.chance))
 
 
-def of_sure_text(text: str) -> Finding:
-    """Return what failure a text tells of that surely tells of one: in its first words, or else in its last line."""
-    carried = carriers.strip(text)
-    first = texts.of_carried(_first_part(carried)) if carried is not None else texts.of_words(_subject(text))
-    found = first if first is not None and first.kind is not K.UNKNOWN else None
-    if found is None and "\n" in text.strip():
-        found = texts.of_error_text(text.strip().rsplit("\n", 1)[-1])
-    return (found or first or unexplained())._replace(detail=text)
-
-
 _NAMED_CALL = r"""(?<![\w'"`])['"`]?{0}['"`]?(?:\(\))?"""
 _CALL_FAILED = (
     r"(?<!\d )\b(?:error|exception|failure|failed|failing|unable|problem)\b(?: [a-z]+){0,3}:? "

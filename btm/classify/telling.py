@@ -14,6 +14,7 @@ from btm.classify.codes import is_failure, of_code
 from btm.classify.complaints import MOST_FIELDS, are_field_errors, are_sentences, is_validator_list
 from btm.classify.finding import CODE
 from btm.classify.reading import field
+from btm.classify.refusals import is_refusal
 from btm.model import Effect, ToolCall
 from btm.model import ErrorKind as K
 
@@ -91,7 +92,7 @@ def tells_failure(body: Mapping[str, Any], call: ToolCall) -> bool:
         status = body[name]
         if isinstance(status, str) and name not in _NO_STATUS and _is_bad_status(status, body, named, call):
             return True
-    return _is_message(body, named, call)
+    return _is_message(body, named, call) or is_refusal(body, named)
 
 
 def is_no(value: Any) -> bool:

@@ -1,0 +1,62 @@
+"""A short answer of a service's own code and a message, with nothing of what was asked for: a refusal, in any language.
+
+The words need not be known. Services say ``{"code": 4002001, "message": ...}`` of what they did not do; of what they did
+they give a code of success, words of success, or what was asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from btm.classify import body_keys as keys
+from btm.classify.rules import form
+
+_MOST = 12
+"""Fields of an answer that can be no more than a refusal."""
+
+_SUCCESS = form("refusals", "success")
+_OWN_CODE = re.compile(r"[A-Za-z]{1,12}[-_.]?\d{2,8}|\d{1,3}(?:\.\d{1,3}){1,2}")
+_FINE = frozenset({0, 1, 100, 1_000, 10_000, 20_000})
+"""Numbers with which services say that all went well; 1 says either."""
+
+
+def is_refusal(body: Mapping[str, Any], named: keys.Fields) -> bool:
+    """Whether a body is a failing code and its words, and nothing else."""
+    if not named.coded or len(body) > _MOST:
+        return False
+    codes = [body[name] for name in named.coded]
+    if not any(map(_fails, codes)) or any(map(_says_well, codes)):
+        return False
+    said = [body[name] for name in named.said if isinstance(body[name], str) and body[name].strip()]
+    if not any(_is_said(text) for text in said) or any(_SUCCESS.search(text[:200].lower()) for text in said):
+        return False
+    return not any(
+        body[name] not in (None, "", [], {}) and name not in named.coded and name not in named.said
+        for name in named.firm
+    )
+
+
+def _is_said(text: str) -> bool:
+    return " " in text.strip() or not text.isascii()
+
+
+def _fails(code: Any) -> bool:
+    if isinstance(code, str):
+        code = code.strip()
+        if not code.lstrip("-").isdecimal():
+            return code[:40].lower() in keys.BAD_STATUS or _OWN_CODE.fullmatch(code) is not None
+        code = int(code[:12])
+    return type(code) is int and code not in _FINE and not 200 <= code < 300
+
+
+def _says_well(code: Any) -> bool:
+    return (
+        code is True
+        or (type(code) is int and (code == 0 or 200 <= code < 300))
+        or (
+            isinstance(code, str)
+            and (code[:40].lower() in keys.GOOD_CODES or _SUCCESS.search(code[:40].lower()) is not None)
+        )
+    )

@@ -1,0 +1,69 @@
+"""What a program printed as it ran, which ends with what became of it: records of a log, or lines with a complaint."""
+
+from __future__ import annotations
+
+import re
+
+from btm.classify import carriers, deciding, plain, texts
+from btm.classify.finding import WEAK, Finding
+from btm.model import ErrorKind as K
+
+READ = 4_000
+"""Characters at the end of a text that are looked at."""
+
+_STAMP = r"[\[(]?(?:\d{4}[-/]\d\d[-/]\d\d[T ])?\d\d:\d\d:\d\d|[\[(]?\d{4}-\d\d-\d\dT|time=\"?\d|ts=\d|(?-i:[IWEF]\d{4}) \d"
+_LOGGED = re.compile(rf"\s{{0,8}}(?:{_STAMP})[^\n]{{0,2000}}\n(?:[^\n]*\n){{0,5}}?(?:{_STAMP})")
+"""The beginning of a log: two lines with a time."""
+
+_RECORD = re.compile(rf"^(?={_STAMP})", re.MULTILINE)
+_FATAL = re.compile(
+    rf"(?:{_STAMP})[^\n]{{0,80}}?"
+    r"(?:\b(?:FATAL|PANIC|EMERG|CRITICAL)\b|\b(?:fatal|panic)\b[\]:=\"]|(?<=[\s\[=])F\d{4} )"
+)
+_MARK = (
+    r"\[(?:ERROR|FATAL|FAILED|E|error|fatal|✖|✗)[\w:.-]{0,40}\]:?"
+    r"|(?:(?:[A-Z]\w{0,20} )?(?:ERROR|FATAL|Error|Fatal)(?: error)?|%Error|error|fatal(?: error)?|abort(?:ed)?|panic"
+    r"|(?:\w+\.)*\w+(?:Error|Exception)|ALARM)\s?[~:!]"
+    r"|[✗❌✖] |\*\*\* "
+)
+_COMPLAINT = re.compile(
+    r"^[ \t]{0,8}(?:[\[(]?[\d:.TZ+-]{4,30}(?: [\d:.]{5,16})?[\])]?,? (?:- )?)?(?:[\w./+-]{1,40}: ){0,2}"
+    rf"(?:{_MARK})[^\n]*",
+    re.MULTILINE,
+)
+"""A line with which a program says that it could not go on."""
+
+_WENT_ON = re.compile(
+    r"\b(?:done|success\w*|succeeded|completed?|finished|committed|built|installed|passed|saved|ok|up to date|created|wrote"
+    r"|retried)\b",
+    re.IGNORECASE,
+)
+_MOST = 3
+"""Complaints that are asked for a kind."""
+
+
+def of_run(text: str, tool: str) -> Finding | None:
+    """Return what failure a program's output of several lines ends with, or None where it does not, or went on."""
+    if "\n" not in text.strip() or deciding.tells(tool):
+        return None
+    tail = text[-READ:]
+    if _LOGGED.match(text) is not None:
+        last = tail[[0, *(found.start() for found in _RECORD.finditer(tail))][-1] :]
+        if _FATAL.match(last):
+            return _of_end(last)
+    if deciding.is_about_errors(tool):
+        return None
+    complaints = [*_COMPLAINT.finditer(tail)]
+    if not complaints or _WENT_ON.search(tail, complaints[-1].end()):
+        return None
+    found = _of_end(tail[complaints[0].start() :], *(each[0].strip() for each in complaints[:_MOST]))
+    return found._replace(confidence=min(found.confidence, WEAK))
+
+
+def _of_end(end: str, *lines: str) -> Finding:
+    """Return what the end of a run tells of: by these lines, by its first words, or else by its last line."""
+    carried = carriers.strip(end)
+    first = texts.of_carried(carried) if carried is not None else texts.of_words(end.split("\n", 1)[0])
+    told = [*map(texts.of_error_text, lines), first, texts.of_error_text(end.strip().rsplit("\n", 1)[-1])]
+    named = next((found for found in told if found is not None and found.kind is not K.UNKNOWN), None)
+    return (named or first or plain.unexplained())._replace(detail=end)
