@@ -44,8 +44,12 @@ GOOD_CODES = words_of("good_codes")
 NO_ERROR = words_of("no_error") | {""}
 GOOGLE_STATUS = words_of("google_status")
 
-_CODED = re.compile(r"(?:code|cd|errno|status|result)$|^(?:ret|err|res|cod)$")
-_SAID = re.compile(r"(?:message|msg|desc|reason|text|detail)\d?$")
+_CODED = re.compile(
+    r"(?<!zip)(?<!post)(?<!postal)(?<!country)(?<!currency)(?<!area)(?<!product)(?<!item)(?<!language)(?<!promo)(?<!coupon)(?<!bar)"
+    r"(?<!source)(?<!color)(?<!airport)(?<!auth)(?<!voucher)(?<!booking)(?<!qr)(?<!sku)(?:code|cd|errno|status|result)$"
+    r"|^(?:ret|err|res|cod)$"
+)
+_SAID = re.compile(r"(?:message|msg|desc|reason|text|detail)(?:s|\d)?$")
 """Names of a service's own codes, and of what it says beside them."""
 
 _ROLES = ("errors", "messages", "statuses", "codes", "flags", "write_flags", "exits", "wordy", "parts")

@@ -25,7 +25,7 @@ _BAD = keys.FIRM_BAD | keys.BAD_STATUS | keys.words_of("bad_verdict")
 
 def failing_part(body: Mapping[str, Any], call: ToolCall, depth: int = 0) -> Mapping[str, Any] | None:
     """Return the part of a JSON body that says that the call failed where no data stand beside it, or None."""
-    for name in keys.fields_of(body).parts:
+    for name in keys.fields_of(body).parts or (tuple(body) if len(body) == 1 else ()):
         part = body[name]
         if not isinstance(part, Mapping) or not part or is_quiet(part):
             continue

@@ -30,12 +30,17 @@ def is_refusal(body: Mapping[str, Any], named: keys.Fields) -> bool:
     if not any(map(_fails, codes)) or any(map(_says_well, codes)):
         return False
     said = [body[name] for name in named.said if isinstance(body[name], str) and body[name].strip()]
-    if not any(_is_said(text) for text in said) or any(_SUCCESS.search(text[:200].lower()) for text in said):
+    if not any(_is_said(text) for text in said) or any(map(says_done, said)):
         return False
     return not any(
         body[name] not in (None, "", [], {}) and name not in named.coded and name not in named.said
         for name in named.firm
     )
+
+
+def says_done(text: str) -> bool:
+    """Whether a message holds a word of success."""
+    return _SUCCESS.search(text[:200].lower()) is not None
 
 
 def _is_said(text: str) -> bool:
@@ -55,8 +60,5 @@ def _says_well(code: Any) -> bool:
     return (
         code is True
         or (type(code) is int and (code == 0 or 200 <= code < 300))
-        or (
-            isinstance(code, str)
-            and (code[:40].lower() in keys.GOOD_CODES or _SUCCESS.search(code[:40].lower()) is not None)
-        )
+        or (isinstance(code, str) and (code[:40].lower() in keys.GOOD_CODES or says_done(code[:40])))
     )

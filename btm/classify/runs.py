@@ -28,7 +28,7 @@ _MARK = (
 )
 _COMPLAINT = re.compile(
     r"^[ \t]{0,8}(?:[\[(]?[\d:.TZ+-]{4,30}(?: [\d:.]{5,16})?[\])]?,? (?:- )?)?(?:[\w./+-]{1,40}: ){0,2}"
-    rf"(?:{_MARK})[^\n]*",
+    rf"(?:{_MARK})(?!\s*(?:0|none|null|no|n/a|false)\b\s*(?:error\w*)?\s*$)[^\n]*",
     re.MULTILINE,
 )
 """A line with which a program says that it could not go on."""
@@ -38,6 +38,9 @@ _WENT_ON = re.compile(
     r"|retried)\b",
     re.IGNORECASE,
 )
+_LOOKS_UP = re.compile(r"search|find|grep|look|code|brows|retriev|query|list", re.IGNORECASE)
+"""Tools that bring what others wrote, and run nothing."""
+
 _MOST = 3
 """Complaints that are asked for a kind."""
 
@@ -51,7 +54,7 @@ def of_run(text: str, tool: str) -> Finding | None:
         last = tail[[0, *(found.start() for found in _RECORD.finditer(tail))][-1] :]
         if _FATAL.match(last):
             return _of_end(last)
-    if deciding.is_about_errors(tool):
+    if deciding.is_about_errors(tool) or _LOOKS_UP.search(tool[:80]):
         return None
     complaints = [*_COMPLAINT.finditer(tail)]
     if not complaints or _WENT_ON.search(tail, complaints[-1].end()):

@@ -14,7 +14,7 @@ from btm.classify.codes import is_failure, of_code
 from btm.classify.complaints import MOST_FIELDS, are_field_errors, are_sentences, is_validator_list
 from btm.classify.finding import CODE
 from btm.classify.reading import field
-from btm.classify.refusals import is_refusal
+from btm.classify.refusals import is_refusal, says_done
 from btm.model import Effect, ToolCall
 from btm.model import ErrorKind as K
 
@@ -130,10 +130,21 @@ def _number(value: Any) -> Any:
 
 
 def _was_refused(body: Mapping[str, Any], named: Fields) -> bool:
-    """``approved: false`` with a reason beside it: the write was not done."""
+    """``approved: false``, or a bad status, with a reason beside it: the write was not done."""
+    if (
+        len(body) <= _MANY
+        and (named.said or named.errors)
+        and any(isinstance(body[name], str) and _says_bad(body[name]) for name in named.coded)
+    ):
+        return not _OWN.intersection(named.payload)
     if len(named.firm) > _SMALL or not any(body[flag] is False for flag in named.write_flags):
         return False
     return any(isinstance(body[k], str) and body[k] for k in (*named.messages, *named.errors, *named.codes))
+
+
+def _says_bad(status: str) -> bool:
+    low = status[:40].lower().replace("-", "_")
+    return low in keys.BAD_STATUS or low in _BAD_VERDICT
 
 
 def user_errors(body: Mapping[str, Any], depth: int = 0) -> Mapping[str, Any] | None:
@@ -163,9 +174,7 @@ def _is_bad_status(status: str, body: Mapping[str, Any], named: Fields, call: To
     if ("id" in body and len(body) > 3) or (named.payload and keys.RECORD_TOOL.search(call.tool[:80])):
         return False  # a record with a status of its own
     low = status[:40].lower().replace("-", "_")
-    explained = (
-        len(body) == 1 or any(m in body for m in named.messages) or not {"data", "code"}.isdisjoint(body)
-    )
+    explained = len(body) == 1 or bool(named.messages or named.said) or not {"data", "code"}.isdisjoint(body)
     if low in keys.FIRM_BAD and explained and not _is_record(named, call):
         return True
     bad = low in keys.BAD_STATUS or is_known_code(status)
@@ -321,7 +330,8 @@ def _is_message(body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool:
         return False
     payload = [name for name in named.payload if body[name] not in (None, "", [], {})]
     firm = any(name in named.firm for name in payload)
-    if not firm and (_is_coded(body, named) or any(text.lower() in keys.BAD_STATUS for text in said)):
+    coded = _is_coded(body, named) and not all(map(says_done, said))
+    if not firm and (coded or any(text.lower() in keys.BAD_STATUS for text in said)):
         return True
     needed = MESSAGE if not payload else CLEAR if firm else NAMED
     held = any(body[name] is True or isinstance(body[name], list | Mapping) for name in payload)
@@ -330,7 +340,8 @@ def _is_message(body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool:
     return max(plain.read(text, "", writes=writes).chance for text in said) >= needed
 
 
-_SMALL = 6
+_SMALL, _MANY = 6, 20
+_BAD_VERDICT = keys.words_of("bad_verdict")
 _OWN = frozenset({"id", "name", "_id", "uuid", "jobs", "runs", "tests", "results", "items", "steps"})
 
 

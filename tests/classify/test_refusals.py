@@ -1,0 +1,53 @@
+"""Bodies of a failing code and words, in any language; a write whose status says that it was not done."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from btm import Effect, ToolCall
+from btm.classify.engine import classify
+
+
+def fails(body: Any, tool: str = "charge_card", effect: Effect = Effect.WRITE) -> bool:
+    return classify(ToolCall(tool, {}, effect), body).kind is not None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"Code": 4002001, "Message": "銘柄が見つかりません"},
+        {"rt_cd": "1", "msg_cd": "KX00123", "msg1": "기간이 지난 토큰입니다."},
+        {"RspCode": "97", "Message": "Chữ ký sai"},
+        {"resultCode": 13010, "resultMsg": "شماره نامعتبر است", "data": None},
+        {"status": "failed", "failed_reason_code": "9", "failed_reason_msg": "Bu kart kullanılamaz."},
+        {"reference": "A7", "transactionStatus": "Declined", "reasonCode": 1101, "reason": "Банк відмовив"},
+        {"response": {"status": "failed", "code": "F.0100", "message": "Карта заблокирована."}},
+        {
+            "ocs": {
+                "meta": {"status": "failure", "statuscode": 403, "message": "Sdílení zakázáno"},
+                "data": [],
+            }
+        },
+        {"status": "error", "messages": "Eszköz törölve.", "payload": None},
+    ],
+)
+def test_a_failing_code_with_words_and_nothing_else_is_a_refusal(body: Any) -> None:
+    assert fails(body)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"Code": 0, "Message": "銘柄を登録しました"},
+        {"code": 1000, "message": "操作成功"},
+        {"rt_cd": "0", "msg_cd": "MCA00000", "msg1": "정상처리 되었습니다.", "output": {"price": 7}},
+        {"code": 3021, "message": "Ваш заказ выполнен"},
+        {"zip_code": "10115", "text": "Berlin Mitte, Invalidenstraße"},
+        {"code": 5021, "message": "Blaue Vase, handbemalt", "price": 40, "stock": 3},
+        {"id": 7, "status": "declined", "reason": "no seats left", "amount": 12},
+    ],
+)
+def test_an_answer_with_a_code_of_success_words_of_success_or_data_is_none(body: Any) -> None:
+    assert not fails(body, "get_record", Effect.READ)

@@ -1,0 +1,42 @@
+"""What a program printed as it ran: it ends with a complaint, or it went on."""
+
+from __future__ import annotations
+
+import pytest
+
+from btm import ErrorKind, ToolCall
+from btm.classify.engine import classify
+
+
+def kind_of(text: str, tool: str) -> ErrorKind | None:
+    return classify(ToolCall(tool), text).kind
+
+
+@pytest.mark.parametrize(
+    ("tool", "text", "kind"),
+    [
+        ("pack", "Reading rules\nResolving 12 parts\nERROR: no such part 'lid'\nSee pack --help", "not_found"),
+        ("flow_run", "NOTE: 3 steps\nERROR ~ Cannot reach the queue: connection refused\n\nTip: -resume", "unavailable"),
+        ("sync_site", "pushing to /srv/site\nsearching for changes\nabort: permission denied on refs/main", "auth_error"),
+        ("plot", "12:01:07 - INFO start\n12:01:09 - ERROR: disk quota exceeded", "quota_exhausted"),
+        ("stage", "[✔]  account is there\n[✖]  timed out waiting for the plane after 20m0s", "timeout"),
+    ],
+)  # fmt: skip
+def test_a_run_ends_with_what_stopped_it(tool: str, text: str, kind: str) -> None:
+    assert kind_of(text, tool) == kind
+
+
+@pytest.mark.parametrize(
+    ("tool", "text"),
+    [
+        (
+            "pack",
+            "Reading rules\nERROR: mirror one is down\nTrying mirror two\nFetched 12 parts\nDone in 3 s",
+        ),
+        ("pay_terminal", "Status: Accepted\nERROR: 0\nAuth: 2778"),
+        ("search_code", "a.py:7:\n  error: str = 'gone'\nError: how to raise it"),
+        ("tail_log", "10:00:01 INFO up\n10:00:02 FATAL disk full"),
+    ],
+)
+def test_what_went_on_or_only_quotes_is_no_failure(tool: str, text: str) -> None:
+    assert kind_of(text, tool) is None
