@@ -16,6 +16,11 @@ from btm.classify.rules import form
 _MOST = 12
 """Fields of an answer that can be no more than a refusal."""
 
+_WIDEST, _FEW = 20, 6
+OWN = frozenset({"id", "name", "_id", "uuid", "jobs", "runs", "tests", "results", "items", "steps"})
+"""Fields that what was made has, or what was asked for."""
+
+_BAD_VERDICT = keys.words_of("bad_verdict")
 _SUCCESS = form("refusals", "success")
 _OWN_CODE = re.compile(r"[A-Za-z]{1,12}[-_.]?\d{2,8}|\d{1,3}(?:\.\d{1,3}){1,2}")
 _FINE = frozenset({0, 1, 100, 1_000, 10_000, 20_000})
@@ -36,6 +41,24 @@ def is_refusal(body: Mapping[str, Any], named: keys.Fields) -> bool:
         body[name] not in (None, "", [], {}) and name not in named.coded and name not in named.said
         for name in named.firm
     )
+
+
+def is_refused_write(body: Mapping[str, Any], named: keys.Fields) -> bool:
+    """``approved: false``, or a bad status, with a reason beside it: the write was not done."""
+    if (
+        len(body) <= _WIDEST
+        and (named.said or named.errors)
+        and any(isinstance(body[name], str) and _says_bad(body[name]) for name in named.coded)
+    ):
+        return not OWN.intersection(named.payload)
+    if len(named.firm) > _FEW or not any(body[flag] is False for flag in named.write_flags):
+        return False
+    return any(isinstance(body[k], str) and body[k] for k in (*named.messages, *named.errors, *named.codes))
+
+
+def _says_bad(status: str) -> bool:
+    low = status[:40].lower().replace("-", "_")
+    return low in keys.BAD_STATUS or low in _BAD_VERDICT
 
 
 def says_done(text: str) -> bool:

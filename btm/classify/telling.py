@@ -8,13 +8,12 @@ from itertools import islice
 from typing import Any
 
 from btm.classify import body_keys as keys
-from btm.classify import deciding, partial, plain, texts
+from btm.classify import deciding, partial, plain, refusals, texts
 from btm.classify.body_keys import Fields, fields_of
 from btm.classify.codes import is_failure, of_code
 from btm.classify.complaints import MOST_FIELDS, are_field_errors, are_sentences, is_validator_list
 from btm.classify.finding import CODE
 from btm.classify.reading import field
-from btm.classify.refusals import is_refusal, says_done
 from btm.model import Effect, ToolCall
 from btm.model import ErrorKind as K
 
@@ -78,7 +77,7 @@ def tells_failure(body: Mapping[str, Any], call: ToolCall) -> bool:
         return True
     if _has_payload(body, call):
         return False
-    if call.effect is Effect.WRITE and _was_refused(body, named):
+    if call.effect is Effect.WRITE and refusals.is_refused_write(body, named):
         return True
     if refused:
         return not _is_record(named, call)
@@ -92,7 +91,7 @@ def tells_failure(body: Mapping[str, Any], call: ToolCall) -> bool:
         status = body[name]
         if isinstance(status, str) and name not in _NO_STATUS and _is_bad_status(status, body, named, call):
             return True
-    return _is_message(body, named, call) or is_refusal(body, named)
+    return _is_message(body, named, call) or refusals.is_refusal(body, named)
 
 
 def is_no(value: Any) -> bool:
@@ -127,24 +126,6 @@ def _number(value: Any) -> Any:
     if isinstance(value, str) and len(value) == 3 and value.isascii() and value.isdigit():
         return int(value)
     return value
-
-
-def _was_refused(body: Mapping[str, Any], named: Fields) -> bool:
-    """``approved: false``, or a bad status, with a reason beside it: the write was not done."""
-    if (
-        len(body) <= _MANY
-        and (named.said or named.errors)
-        and any(isinstance(body[name], str) and _says_bad(body[name]) for name in named.coded)
-    ):
-        return not _OWN.intersection(named.payload)
-    if len(named.firm) > _SMALL or not any(body[flag] is False for flag in named.write_flags):
-        return False
-    return any(isinstance(body[k], str) and body[k] for k in (*named.messages, *named.errors, *named.codes))
-
-
-def _says_bad(status: str) -> bool:
-    low = status[:40].lower().replace("-", "_")
-    return low in keys.BAD_STATUS or low in _BAD_VERDICT
 
 
 def user_errors(body: Mapping[str, Any], depth: int = 0) -> Mapping[str, Any] | None:
@@ -237,7 +218,7 @@ def _is_record(named: Fields, call: ToolCall) -> bool:
         return True
     if call.effect is not Effect.WRITE and len(named.firm) >= 2 * _SMALL:
         return True  # a thing with a dozen properties, one of which is how it fares
-    if call.effect is Effect.WRITE and not _OWN.intersection(named.payload):
+    if call.effect is Effect.WRITE and not refusals.OWN.intersection(named.payload):
         return False  # what was to be made has no identity
     has_id = any(k in ("id", "name") or k.endswith(("_id", "Id", "_name")) for k in named.payload)
     return len(named.payload) >= (1 if has_id else 2) and keys.RECORD_TOOL.search(call.tool[:80]) is not None
@@ -330,7 +311,7 @@ def _is_message(body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool:
         return False
     payload = [name for name in named.payload if body[name] not in (None, "", [], {})]
     firm = any(name in named.firm for name in payload)
-    coded = _is_coded(body, named) and not all(map(says_done, said))
+    coded = _is_coded(body, named) and not all(map(refusals.says_done, said))
     if not firm and (coded or any(text.lower() in keys.BAD_STATUS for text in said)):
         return True
     needed = MESSAGE if not payload else CLEAR if firm else NAMED
@@ -340,9 +321,7 @@ def _is_message(body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool:
     return max(plain.read(text, "", writes=writes).chance for text in said) >= needed
 
 
-_SMALL, _MANY = 6, 20
-_BAD_VERDICT = keys.words_of("bad_verdict")
-_OWN = frozenset({"id", "name", "_id", "uuid", "jobs", "runs", "tests", "results", "items", "steps"})
+_SMALL = 6
 
 
 def _is_marked(value: Any) -> bool:
