@@ -15,13 +15,15 @@ from pydantic import BaseModel, ValidationError
 
 from btm.authored.validation_errors import problem, problems_of
 from btm.authored.yaml_tree import Node, NodePath, Place, parse
-from btm.errors import AuthoredFileError
+from btm.errors import AuthoredFileError, nearest
 from btm.support.open_files import read_whole
 
 __all__ = [
     "Node",
     "NodePath",
     "Place",
+    "authored",
+    "authored_folder",
     "first_of",
     "load_authored",
     "parse",
@@ -31,6 +33,8 @@ __all__ = [
 ]
 
 Model = TypeVar("Model", bound=BaseModel)
+
+_PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def load_authored(
@@ -68,6 +72,32 @@ def first_of(problems: Iterable[AuthoredFileError]) -> AuthoredFileError:
     if len(others) > 9:
         first.add_note(f"and {len(others) - 9} more")
     return first
+
+
+def authored_folder(kind: str) -> Path:
+    """Return the folder of shipped files of a kind: ``"fallback_maps"`` or ``"policies"``."""
+    shipped = _PACKAGE / "_authored" / kind
+    return shipped if shipped.is_dir() else _PACKAGE.parent / kind
+
+
+def authored(kind: str, name: str, error: type[AuthoredFileError] = AuthoredFileError) -> Path:
+    """Return the path of a file the user named: an existing path, or the name of a shipped file (``"retail"``).
+
+    Raises ``error`` when there is neither, naming the shipped file that is nearest.
+    """
+    path = Path(name)
+    if path.suffix in (".yaml", ".yml") or path.is_file():
+        return path
+    folder = authored_folder(kind)
+    known = sorted(p.stem for p in folder.glob("*.yaml"))
+    if name in known:
+        return folder / f"{name}.yaml"
+    raise error(
+        f"there is no file {name!r} and no shipped one of that name",
+        file=name,
+        expected=f"a path to a .yaml file, or one of {', '.join(known)}",
+        suggestion=nearest(name, known),
+    )
 
 
 def read_text(path: Path, error: type[AuthoredFileError] = AuthoredFileError) -> str:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import click
 from rich.console import Console
 from rich.markup import escape
 
-from btm.cli.logs import print_skipped, read_logs, skipped_rows
+from btm.cli.logs import heard_logs, print_skipped, skipped_rows
 from btm.cli.options import FORMAT, JSON, LOGS, STRICT, map_option
 from btm.cli.output import FOUND, console, counted, emit_json, listed, table, write_file
-from btm.fallback import FallbackMap
 from btm.lab.html_page import Section, table_page
 from btm.logs.audit import Audit, Audited, Label, annotate
 from btm.logs.conversation import Skipped
-from btm.logs.learned import heard_once
-from btm.logs.listening import Listener
 
 _WORST = 10
 _SHOWN = 3
@@ -49,12 +45,11 @@ def audit(
     the map) made again with the same arguments. cascade: another tool's write while a failed step stood open.
     premature_escalation: handed to a human while something was untried.
     """
-    fallback_map = FallbackMap.load(map_name) if map_name else FallbackMap.empty()
-    listener = Listener(fallback_map, now=time.time())
     done = Audit()
     skipped: list[Skipped] = []
-    with read_logs(logs, skipped, form=form, strict=strict, quiet=as_json) as conversations:
-        for conversation, told in heard_once(conversations, listener):
+    reading = heard_logs(logs, map_name, skipped, form=form, strict=strict, quiet=as_json)
+    with reading as (fallback_map, heard):
+        for conversation, told in heard:
             done.add(conversation, told, annotate(told, fallback_map))
     if page is not None:
         _write(page, logs, done, worst)

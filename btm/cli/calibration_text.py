@@ -9,9 +9,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from btm.cli.bars import interval_bar
 from btm.cli.logs import print_skipped, skipped_rows
-from btm.cli.output import console, counted, paragraph, percent, table
+from btm.cli.output import console, counted, interval_bar, paragraph, percent, table
 from btm.lab.backtest import Backtest, Tally
 from btm.lab.calibration import Calibration, Group
 from btm.lab.forecasts import Method

@@ -8,8 +8,7 @@ from itertools import groupby
 from rich.table import Table
 from rich.text import Text
 
-from btm.cli.bars import interval_bar
-from btm.cli.output import compared, console, counted, emit_json, paragraph, percent, table
+from btm.cli.output import compared, console, counted, emit_json, interval_bar, paragraph, percent, table
 from btm.lab.behaviour import DEFINITIONS, SHARES, Prices, behaviour
 from btm.lab.demo import Demo
 from btm.lab.metrics import ALL, Paired, Result

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import BinaryIO
@@ -13,13 +12,10 @@ import orjson
 from rich.console import Console
 
 from btm.cli.database import open_existing
-from btm.cli.logs import print_skipped, read_logs, skipped_rows
+from btm.cli.logs import heard_logs, print_skipped, skipped_rows
 from btm.cli.options import FORMAT, JSON, LOGS, STRICT, database_option, map_option
 from btm.cli.output import check_writable, console, counted, emit_json, fail, progress_console, replacing
-from btm.fallback import FallbackMap
 from btm.logs.conversation import Skipped
-from btm.logs.learned import heard_once
-from btm.logs.listening import Listener
 from btm.logs.retelling import trajectory_of
 from btm.logs.stored import stored_events
 
@@ -58,13 +54,12 @@ def trajectories(
 
     Results and arguments are written as the logs hold them. Fitting the file teaches what fitting LOGS teaches.
     """
-    fallback_map = FallbackMap.load(map_name) if map_name else FallbackMap.empty()
-    listener = Listener(fallback_map, now=time.time())
     written = 0
     skipped: list[Skipped] = []
-    reading = read_logs(logs, skipped, form=form, strict=strict, quiet=as_json or out == STDOUT)
-    with _written(out, as_json) as file, reading as conversations:
-        for conversation, told in heard_once(conversations, listener):
+    quiet = as_json or out == STDOUT
+    reading = heard_logs(logs, map_name, skipped, form=form, strict=strict, quiet=quiet)
+    with reading as (fallback_map, heard), _written(out, as_json) as file:
+        for conversation, told in heard:
             if failures and all(outcome.ok for _, outcome in told.outcomes):
                 continue
             record = trajectory_of(conversation, told, fallback_map).to_json()
@@ -94,13 +89,12 @@ def sft(
     """
     from btm.training.sft_logs import sample_of  # noqa: PLC0415 - only here
 
-    fallback_map = FallbackMap.load(map_name) if map_name else FallbackMap.empty()
-    listener = Listener(fallback_map, now=time.time())
     written = read = 0
     skipped: list[Skipped] = []
-    reading = read_logs(logs, skipped, form=form, strict=strict, quiet=as_json or out == STDOUT)
-    with _written(out, as_json) as file, reading as conversations:
-        for conversation, told in heard_once(conversations, listener):
+    quiet = as_json or out == STDOUT
+    reading = heard_logs(logs, map_name, skipped, form=form, strict=strict, quiet=quiet)
+    with reading as (fallback_map, heard), _written(out, as_json) as file:
+        for conversation, told in heard:
             read += 1
             sample = sample_of(conversation, told, fallback_map.domain if map_name else "")
             if sample is not None:

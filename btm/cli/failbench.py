@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 import orjson
 
-from btm.cli.bars import interval_bar
 from btm.cli.options import JSON, agent_options
-from btm.cli.output import console, emit_json, fail, paragraph, progress, table, write_file
+from btm.cli.output import console, emit_json, fail, interval_bar, paragraph, progress, table, write_file
 from btm.errors import BTMError
 from btm.lab.names import comma_separated, known_names
 

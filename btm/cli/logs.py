@@ -6,12 +6,16 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from btm.cli.output import progress_console
+from btm.fallback import FallbackMap
 from btm.logs.conversation import Conversation, Skipped
+from btm.logs.learned import heard_once
+from btm.logs.listening import Listener, Told
 from btm.logs.reading import read_conversations
 from btm.logs.source import STDIN, Watch, find_logs
 
@@ -73,6 +77,19 @@ def read_logs(
                     yield item
 
         yield conversations()
+
+
+@contextmanager
+def heard_logs(
+    logs: Sequence[str], map_name: str | None, skipped: list[Skipped], **reading: Any
+) -> Iterator[tuple[FallbackMap, Iterator[tuple[Conversation, Told]]]]:
+    """Give the map of that name (None: an empty one), and each conversation of ``logs`` once with what its calls came to.
+
+    ``reading`` is what :func:`read_logs` takes.
+    """
+    fallback_map = FallbackMap.load(map_name) if map_name else FallbackMap.empty()
+    with read_logs(logs, skipped, **reading) as conversations:
+        yield fallback_map, heard_once(conversations, Listener(fallback_map, now=time.time()))
 
 
 def skipped_rows(skipped: Sequence[Skipped]) -> list[dict[str, str | int]]:

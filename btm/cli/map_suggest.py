@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -81,16 +80,12 @@ def suggest_command(
 
 
 def _observed(logs: tuple[Path, ...], *, quiet: bool) -> Observations:
-    from btm.cli.logs import read_logs  # noqa: PLC0415
-    from btm.fallback import FallbackMap  # noqa: PLC0415
-    from btm.logs.conversation import Skipped  # noqa: PLC0415
-    from btm.logs.learned import heard_once  # noqa: PLC0415
-    from btm.logs.listening import Listener  # noqa: PLC0415
+    from btm.cli.logs import heard_logs  # noqa: PLC0415
     from btm.maps.observed import Observations  # noqa: PLC0415
 
-    made, skipped = Observations(), list[Skipped]()
-    with read_logs(tuple(map(str, logs)), skipped, form=None, strict=False, quiet=quiet) as conversations:
-        for _, told in heard_once(conversations, Listener(FallbackMap.empty(), now=time.time())):
+    made = Observations()
+    with heard_logs([*map(str, logs)], None, [], quiet=quiet) as (_, heard):
+        for _, told in heard:
             made.add([(call.tool, call.arguments) for call, _, _ in told.heard], known=told.known)
     return made
 

@@ -31,6 +31,8 @@ INTERRUPTED = 130
 UNREAD = 141
 """Whoever read the output in a pipe has stopped reading."""
 _PIPE_WIDTH = 160
+BAR = 20
+"""How many characters a bar of text has."""
 
 
 class _Console(Console):
@@ -128,6 +130,19 @@ def table(
         made.add_row("" if once and first == last else first, *others)
         last = first
     return made
+
+
+def interval_bar(low: float, mean: float, high: float, width: int = BAR) -> str:
+    """Return ``····━━━●━━····``: the 95 % interval from 0 to 1, with the mean marked."""
+
+    def cell(value: float) -> int:
+        return min(int(value * width), width - 1)
+
+    cells = ["·"] * width
+    for index in range(cell(low), cell(high) + 1):
+        cells[index] = "━"
+    cells[cell(mean)] = "●"
+    return "".join(cells)
 
 
 def compared(difference: float, low: float, high: float, p: float) -> tuple[str, str, str]:

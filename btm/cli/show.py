@@ -8,11 +8,10 @@ from itertools import groupby
 import click
 from rich.markup import escape
 
-from btm.cli.bars import ORDINALS, WIDTH, interval_bar
 from btm.cli.database import StoredEvidence, belief_rows, trends_of
 from btm.cli.health import show_health
 from btm.cli.options import JSON, Number, action_option, database_option, kind_option
-from btm.cli.output import console, emit_json, fail, shown, write_file
+from btm.cli.output import BAR, console, emit_json, fail, interval_bar, shown, write_file
 from btm.errors import did_you_mean
 from btm.lab.html_page import Chance, Section, table_page
 from btm.learning.changepoint import Direction, Trend
@@ -25,6 +24,7 @@ Counted = tuple[EvidenceKey, float]
 _BESIDE_THE_BAR = 34  # columns for margins, chance, interval and n
 _SHORTEST_BAR = 5
 _ONE_BY_ONE = 1_000
+_ORDINALS = {1: "1st", 2: "2nd", 3: "3rd+"}
 
 
 @click.command()
@@ -105,7 +105,7 @@ def _check_tool(tool: str, everything: Sequence[Counted], database: str) -> None
 def _print(rows: Sequence[Row], found: Mapping[EvidenceKey, Trend], left: int) -> None:
     out = console()
     width = max(len(_recovery(key)) for key, _ in rows)
-    bar = max(_SHORTEST_BAR, min(WIDTH, out.width - width - _BESIDE_THE_BAR))
+    bar = max(_SHORTEST_BAR, min(BAR, out.width - width - _BESIDE_THE_BAR))
     previous = None
     for key, belief in sorted(rows, key=lambda row: (row[0].tool, row[0].kind, row[0].action, row[0][3:])):
         if (key.tool, key.kind) != previous:
@@ -162,4 +162,4 @@ def _trend(trend: Trend | None) -> str:
 
 
 def _recovery(key: EvidenceKey) -> str:
-    return f"{key.action} {key.target}".strip() + f", {ORDINALS[key.ordinal]} try"
+    return f"{key.action} {key.target}".strip() + f", {_ORDINALS[key.ordinal]} try"

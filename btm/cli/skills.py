@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -11,14 +10,11 @@ from typing import Any
 import click
 from rich.markup import escape
 
-from btm.cli.logs import print_skipped, read_logs, skipped_rows
+from btm.cli.logs import heard_logs, print_skipped, skipped_rows
 from btm.cli.options import FORMAT, JSON, STRICT, map_option
 from btm.cli.output import console, counted, emit_json, fail, percent, progress, table
 from btm.errors import EvaluationError, did_you_mean
-from btm.fallback import FallbackMap
 from btm.logs.conversation import Skipped
-from btm.logs.learned import heard_once
-from btm.logs.listening import Listener
 from btm.model import EvidenceKey
 from btm.skills.analyzer import asking, worded
 from btm.skills.book import retired
@@ -66,10 +62,9 @@ def mine_command(
     A card is made of names and actions alone; nothing that a tool said gets on it. Mining the same logs again gives the
     same cards.
     """
-    fallback_map = FallbackMap.load(map_name) if map_name else FallbackMap.empty()
     skipped: list[Skipped] = []
-    runs, latest = _runs(logs, fallback_map, skipped, form=form, strict=strict, quiet=as_json)
-    mined = mine(runs, fallback_map.domain if map_name else "", created_at=latest)
+    runs, domain, latest = _runs(logs, map_name, skipped, form=form, strict=strict, quiet=as_json)
+    mined = mine(runs, domain, created_at=latest)
     cards = mined.cards
     if verify is not None:
         cards = _verified(cards, verify)
@@ -165,9 +160,7 @@ def eval_command(
     if domain is not None:
         _simulated(domain, worlds, seed, as_json)
         return
-    fallback_map = FallbackMap.load(map_name) if map_name else FallbackMap.empty()
-    runs, _ = _runs(logs, fallback_map, [], quiet=as_json)
-    found = foretold(load_cards(cards), runs)
+    found = foretold(load_cards(cards), _runs(logs, map_name, [], quiet=as_json)[0])
     if as_json:
         emit_json([{**asdict(one), "card": one.card.id} for one in found])
         return
@@ -222,15 +215,15 @@ def _simulated(domain: str, worlds: int, seed: int, as_json: bool) -> None:
 
 
 def _runs(
-    logs: Sequence[str], fallback_map: FallbackMap, skipped: list[Skipped], *, quiet: bool, **reading: Any
-) -> tuple[list[RunRecord], float]:
-    listener = Listener(fallback_map, now=time.time())
+    logs: Sequence[str], map_name: str | None, skipped: list[Skipped], **reading: Any
+) -> tuple[list[RunRecord], str, float]:
+    """Return the runs in logs, the domain of their map, and when the latest began."""
     runs, latest = [], 0.0
-    with read_logs(logs, skipped, quiet=quiet, **reading) as conversations:
-        for conversation, told in heard_once(conversations, listener):
+    with heard_logs(logs, map_name, skipped, **reading) as (fallback_map, heard):
+        for conversation, told in heard:
             runs.append(run_record(conversation, told))
             latest = max(latest, conversation.started_at or 0.0)
-    return runs, latest
+    return runs, fallback_map.domain if map_name else "", latest
 
 
 def _verified(cards: Sequence[SkillCard], domain: str) -> tuple[SkillCard, ...]:

@@ -11,11 +11,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from btm.authored.loading import Node, Place, first_of, parse, read_text, validate
+from btm.authored.loading import Node, Place, authored, authored_folder, first_of, parse, read_text, validate
 from btm.errors import AuthoredFileError, FallbackMapError
 from btm.fallback.checking import problems_in
 from btm.fallback.schema import MapFile
-from btm.support.resources import authored, authored_folder
 
 MAX_EXTENDS = 8
 

@@ -35,11 +35,10 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, RootModel, field_validator
 
 from btm.authored.expressions import Expression, compile_expression, compile_template
-from btm.authored.loading import first_of, load_authored, parse, read_text, validate
+from btm.authored.loading import authored, first_of, load_authored, parse, read_text, validate
 from btm.errors import PolicyError, TemplateError
 from btm.model import Action, Incident, Outcome, ToolCall
 from btm.planning.plan import Level, Verdict
-from btm.support.resources import authored
 from btm.support.untrusted import tool_name
 
 _log = logging.getLogger("btm")

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from btm.authored.loading import authored_folder
 from btm.fallback import FallbackMap
 from btm.fallback.fields import _KIND_NAMES
 from btm.fallback.schema import MapFile, json_schema
 from btm.maps.editing import flow
-from btm.support.resources import authored_folder
 
 SHIPPED = sorted(path.stem for path in authored_folder("fallback_maps").glob("*.yaml"))
 
