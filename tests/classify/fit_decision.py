@@ -29,8 +29,7 @@ from btm.classify.plain import _first_part, _subject
 from btm.model import ErrorKind, Family
 
 DATA = Path(rules.__file__).with_name("data") / "decision.toml"
-RIDGE, FIRM = 0.5, 2.0
-"""How much a weight is pulled to 0: of what decides, and of how sure answers are told to be, where many signs are rare."""
+RIDGE = 0.5
 
 FEWEST = 5
 """Rows that a sign of how sure an answer is must have; what has fewer is as sure as its rule."""
@@ -89,16 +88,14 @@ def matrix(shown: Sequence[confidence.Signs], signs: list[str] | None = None) ->
     return made
 
 
-def fit(
-    x: np.ndarray, y: np.ndarray, signs: list[str] | None = None, ridge: float = RIDGE
-) -> tuple[float, np.ndarray]:
+def fit(x: np.ndarray, y: np.ndarray, signs: list[str] | None = None) -> tuple[float, np.ndarray]:
     """Newton's method on the ridge-penalised log-likelihood; the bias is not penalised. Iterated with clamped signs."""
     side = np.array([_side(name) for name in signs or names()])
     free = np.ones(x.shape[1], bool)
     for _ in range(6):
         design = np.c_[np.ones(len(y)), x[:, free]]
         beta = np.zeros(design.shape[1])
-        penalty = np.diag([1e-6, *([ridge] * int(free.sum()))])
+        penalty = np.diag([1e-6, *([RIDGE] * int(free.sum()))])
         for _ in range(40):
             p = 1 / (1 + np.exp(-design @ beta))
             step = np.linalg.solve(
@@ -151,13 +148,13 @@ def of_confidence(arguments: list[str], new: list[str], *, keep: bool) -> None:
     signs = [name for name, n in seen.items() if n >= FEWEST]
     x, told = matrix(shown, signs), np.zeros(len(right))
     for name in np.unique(sets):
-        bias, weights = fit(x[sets != name], right[sets != name], signs, FIRM)
+        bias, weights = fit(x[sets != name], right[sets != name], signs)
         told[sets == name] = 1 / (1 + np.exp(-(bias + x[sets == name] @ weights)))
     for title, groups in (("set", sets), ("by", by)):
         for group in np.unique(groups):
             print(f"{group:12} {of_told(told[groups == group], right[groups == group], bins=title == 'set')}")
     print(f"all          {of_told(told, right)}")
-    bias, weights = fit(x, right, signs, FIRM)
+    bias, weights = fit(x, right, signs)
     if keep:
         table = "".join(
             f'"{n}" = {w:.2f}\n' for n, w in [("bias", bias), *sorted(zip(signs, weights, strict=True))]
