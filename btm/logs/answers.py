@@ -46,7 +46,7 @@ def _with(value: Any, said: Any) -> Any:
 def failed(found: Mapping[str, Any]) -> tuple[bool | None, Any, str | None]:
     """Return what the log itself says of an answer: whether it failed (None: nothing), the error, and its name."""
     flag: bool | None = next((v for name in words.FLAGS if type(v := found.get(name)) is bool), None)
-    error, name = found.get("error"), found.get("errortype")
+    error, name = first(found, words.ERROR), found.get("errortype")
     said: Any = None
     if isinstance(error, dict) and error:
         inner = fields(error)
@@ -110,10 +110,12 @@ def opened(value: Any) -> Answer:
         return value, True, code
     if plain(str(found.get("type"))) in STATUSES:
         return first(found, ("reason", *words.INNER)), True, MARK
-    if not _wraps(found) and not ("status" in found and found.keys() <= {"status", "value", "error"}):
+    if not _wraps(found) and not (
+        "status" in found and found.keys() <= {"status", "value", "error", "outputs", "reason"}
+    ):
         return value, None, None
     is_error, said, error_type = failed(found)
-    content = first(found, words.INNER)
+    content = first(found, (*words.INNER, "reason"))
     return (_with(content, said) if is_error else content), is_error, error_type
 
 

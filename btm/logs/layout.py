@@ -10,7 +10,7 @@ from btm.logs.values import number_of, time_of
 LISTS = (
     "trajectory", "run_steps", "messages", "traj", "conversation", "conversations", "history", "events", "steps",
     "intermediate_steps", "intermediateSteps", "chatMessages", "requests", "transcript_with_tool_calls", "transcript",
-    "mapping",
+    "mapping", "episodes",
 )  # fmt: skip
 """The keys under which a record's list of messages is looked for, in this order."""
 
@@ -21,7 +21,7 @@ SHARED_IDS = (*_LASTING_IDS, "run_id", "runId")
 """The keys by which messages that are logged one by one name their conversation. A run's may come up again."""
 
 _OWN_IDS = (*_LASTING_IDS, "trace_id", "traceId")
-_OTHER_IDS = ("id", "uuid", "task_id")
+_OTHER_IDS = ("id", "uuid", "task_id", "agent_id")
 _TASKS = ("task_id", "taskId", "instance_id", "question_id", "example_id", "sample_id")
 _STARTS = ("start_time", "started_at", "created_at", "timestamp", "created")
 _REWARDS = ("reward", "reward_info", "score")

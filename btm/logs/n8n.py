@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from btm.logs.answers import answer_of
-from btm.logs.conversation import NO_RESULT
 from btm.logs.foreign import unfolded
 from btm.logs.loose import LooseCall
-from btm.logs.values import arguments_of, number_of, time_of
+from btm.logs.platforms import tool_call
+from btm.logs.values import time_of
 
 _DEPTH = 6
 
@@ -51,15 +50,19 @@ def _is_tool(run: Mapping[str, Any]) -> bool:
 
 
 def _call(run: Mapping[str, Any], node: str, conversation: str, own: str) -> LooseCall:
-    start, took = time_of(run.get("startTime")), number_of(run.get("executionTime"))
-    given, value = _items(run.get("inputOverride")), _items(run.get("data"))
-    found = {"error": run.get("error"), "status": run.get("executionStatus"), "output": value}
-    result, is_error, error_type = answer_of({k: v for k, v in found.items() if v is not None}, ("output",))
+    start, took, given = (
+        time_of(run.get("startTime")),
+        run.get("executionTime"),
+        _items(run.get("inputOverride")),
+    )
     if isinstance(given, dict) and given.keys() <= {"query", "input"}:
         given = given.get("query", given)
-    end = None if start is None or took is None else start + took / 1e3
-    came = result is not NO_RESULT, None if result is NO_RESULT else result, is_error, error_type
-    return LooseCall(conversation, own, node, arguments_of(given), own, start, end, *came)
+    flat = {
+        "name": node, "spanid": own, "input": given, "output": _items(run.get("data")), "error": run.get("error"),
+        "status": run.get("executionStatus"), "starttime": start,
+        "endtime": None if start is None or took is None else start + took / 1e3,
+    }  # fmt: skip
+    return tool_call(flat, conversation)
 
 
 def _items(data: Any) -> Any:

@@ -111,7 +111,7 @@ def _read_containers(turns: Turns, found: dict[str, Any], who: str, at: float | 
     """Read the calls and answers among a message's parts; True when there was one."""
     any_part = False
     around = sense(kind_of(found)) if kind_of(found) else Sense.NOTHING
-    for name in words.CONTAINERS:
+    for name in (*words.CONTAINERS, "tools"):  # LobeChat's; others list there what a model may call
         value = found.get(name)
         means = Sense.CALL if name in words.CALLS else Sense.ANSWER if name in words.ANSWERS else around
         if type(value) is dict:

@@ -45,7 +45,7 @@ _OUTPUT = ("genaitoolcallresult", "toolresponse", "tooloutput", "aitoolcallresul
 _CALL_ID = ("genaitoolcallid", "aitoolcallid", "toolcallid", "toolid")
 _TRACE = ("traceid", "attributestraceid", "rootspanid", "propertiesaitraceid")
 _OWN = ("spanid", "attributesspanid", "id", "observationid", "eventid")
-_PARENT = ("parentobservationid", "parentid", "attributesparentid", "parentspanid", "spanparents",
+_PARENT = ("parentobservationid", "traceparentid", "parentid", "attributesparentid", "parentspanid", "spanparents",
            "parentrunid")  # fmt: skip
 _START = ("startns", "starttimems", "attributesstartns", "attributesstartms", "starttime", "startedat", "metricsstart",
           "start", "timestampsstartedat", "createdat", "timestamp")  # fmt: skip
@@ -58,9 +58,9 @@ _STATUS = (
     "attributesgenkitstate", "status", "attributesstatus", "genaitoolstatus", "level", "otelstatuscode", "statuscode"
 )  # fmt: skip
 _INSIDE = frozenset(("meta", "span", "attributes", "input", "output", "spandata", "spanattributes", "metrics", "weave",
-                     "errorinfo", "timestamps", "properties"))  # fmt: skip
+                     "errorinfo", "timestamps", "properties", "tool"))  # fmt: skip
 _CHILDREN = ("content", "observations", "spans", "children", "child_runs", "calls", "data", "traces", "runs", "rows",
-             "events", "results", "result", "child_spans", "root_span_dumps")  # fmt: skip
+             "events", "results", "result", "child_spans", "root_span_dumps", "trace_children")  # fmt: skip
 _PREFIX = re.compile(r"^(?:execute_tool|running tool:?|tool:)\s+")
 _DEPTH = 8
 
@@ -88,7 +88,7 @@ def _calls(record: Any, trace: str, depth: int) -> Iterator[Loose]:
     kind = first(flat, _KIND)
     own = _trace_of(flat)
     if (_is_tool(flat) or _gives_tool_message(flat)) and first(flat, _NAME) is not None and (own or trace):
-        yield _call(flat, own or trace)
+        yield tool_call(flat, own or trace)
     else:
         trace = own or trace if own or kind is not None else str(flat.get("id") or trace)
         if trace and (messages := both_sides(first(flat, _INPUT), first(flat, _OUTPUT))):
@@ -144,7 +144,7 @@ def spans(record: Any) -> Iterator[LooseCall | Asked]:
             if first(flat, _INPUT) is None and first(flat, _OUTPUT) is None:
                 said = {message["role"]: message.get("content") for message in events_of(given)}
                 flat |= {"input": said.get("tool"), "output": said.get("assistant")}
-            yield _call(flat, session or flat["traceid"])
+            yield tool_call(flat, session or flat["traceid"])
         elif messages := messages_in(attributes, given):
             yield Asked(flat["traceid"], session, messages, flat["starttime"])
 
@@ -158,13 +158,17 @@ def events(record: Any) -> Iterator[LooseCall]:
     flat = {plain(key): value for key, value in record["data"].items()}
     flat |= {"name": record["name"], "id": record["run_id"], "extra": {"metadata": about}}
     trace = str(about.get("thread_id") or parents[0] or record["run_id"])
-    yield _call(flat, trace)
+    yield tool_call(flat, trace)
 
 
 def _is_tool(flat: Mapping[str, Any]) -> bool:
     if (operation := flat.get("genaioperationname")) is not None:
         return bool(operation == "execute_tool")
-    if "genaitoolname" in flat or "aitoolcallname" in flat or ("toolname" in flat and "toolinput" in flat):
+    if (
+        "genaitoolname" in flat
+        or "aitoolcallname" in flat
+        or ("toolname" in flat and ("toolinput" in flat or "traceparentid" in flat))
+    ):
         return True
     if flat.get("spanattributestype") == "function":
         return False  # Braintrust's word for any function that is traced
@@ -193,7 +197,8 @@ def _flat(record: Mapping[str, Any], prefix: str, depth: int) -> Iterator[tuple[
             yield from _flat(value, prefix + name, depth + 1)
 
 
-def _call(flat: dict[str, Any], trace: str) -> LooseCall:
+def tool_call(flat: dict[str, Any], trace: str) -> LooseCall:
+    """Return the tool's call that a record of a trace is, by its fields laid out flat."""
     start, end = time_of(first(flat, _START)), time_of(first(flat, _END))
     took = number_of(flat.get("duration")) if "startns" in flat else None
     if start is not None and end is None and took is not None:

@@ -3,11 +3,8 @@
 ==================  ===============================================  ==============================================
 product             a call                                           its answer
 ==================  ===============================================  ==============================================
-AutoGPT             an episode's ``action.use_tool``                 the episode's ``result``
 gptme               a system message ``Ran command: ...``            (the same)
-Humanloop           a child of a flow's log with a ``tool``          its ``output`` or ``error``
-LM Studio           ``toolCallRequest`` of a version's step          ``toolCallResult``
-LobeChat            ``tools`` of a message, by ``apiName``           a message of role ``tool``, ``pluginError``
+LM Studio           ``toolCallRequest`` of the chosen version        ``toolCallResult``
 NeMo Agent Toolkit  ``TOOL_START``, by its ``UUID``                  ``TOOL_END``
 NeMo, as ATOF       the start of a scope of category ``tool``        its end
 Open Interpreter    a message of type ``code``                       one of type ``console``
@@ -41,66 +38,26 @@ def answer(own: object, content: Any, failed: object = None) -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": str(own), "content": said, "is_error": bool(failed) or None}
 
 
-def messages_of(document: Any) -> list[dict[str, Any]] | None:
-    """Return the messages that a document of one of these products means; None for any other."""
-    if not isinstance(document, dict):
-        return None
-    history = document.get("event_history")
-    if isinstance(history, dict) and isinstance(history.get("episodes"), list):
-        return [*_episodes(history["episodes"])]
-    if isinstance(document.get("trace_children"), list):
-        return [*_children(document)]
-    listed = document.get("messages")
+def spoken(document: Any) -> Any:
+    """Return a conversation of LM Studio's with the versions of its messages that were chosen; any other as it is."""
+    listed = document.get("messages") if isinstance(document, dict) else None
     if isinstance(listed, list) and listed and all(isinstance(m, dict) and "versions" in m for m in listed):
-        return [message for version in listed for message in _version(version)]
-    return None
-
-
-def _episodes(episodes: list[Any]) -> Iterator[dict[str, Any]]:
-    for number, episode in enumerate(episodes):
-        action = (episode.get("action") or {}).get("use_tool") or episode.get("action") or {}
-        if not action.get("name"):
-            continue
-        yield call(number, action["name"], action.get("arguments") or action.get("args"))
-        if isinstance(result := episode.get("result"), dict):
-            lost = (
-                (result.get("reason") or result.get("error") or True)
-                if result.get("status") == "error"
-                else None
-            )
-            yield answer(number, result.get("outputs"), lost)
-
-
-def _children(log: _Fields) -> Iterator[dict[str, Any]]:
-    for child in log["trace_children"]:
-        if not isinstance(child, dict):
-            continue
-        if isinstance(tool := child.get("tool"), dict):
-            yield call(child.get("id"), tool.get("name") or tool.get("path"), child.get("inputs"))
-            yield answer(child.get("id"), child.get("output"), child.get("error"))
-        if isinstance(child.get("trace_children"), list):
-            yield from _children(child)
+        return {**document, "messages": [message for version in listed for message in _version(version)]}
+    return document
 
 
 def _version(message: _Fields) -> Iterator[dict[str, Any]]:
     versions, chosen = message["versions"], message.get("currentlySelected") or 0
     version = versions[chosen] if isinstance(versions, list) and chosen < len(versions) else {}
     for step in version.get("steps") or [version]:
-        for piece in step.get("content") or ():
-            kind, own = (
-                piece.get("type"),
-                piece.get("toolCallRequestId") or piece.get("callId") or piece.get("toolCallId"),
-            )
-            if kind == "toolCallRequest":
-                yield call(own, piece.get("name"), piece.get("parameters"))
-            elif kind == "toolCallResult":
-                yield answer(own, parsed_json(piece.get("content")))
-            elif kind == "text":
-                yield {"role": version.get("role"), "content": piece.get("text")}
+        pieces = [
+            {**piece, "content": parsed_json(piece.get("content"))} for piece in step.get("content") or ()
+        ]
+        yield {"role": version.get("role"), "content": pieces}
 
 
 def is_own_message(record: Any) -> bool:
-    """Whether a record is a message or event of gptme, LobeChat, the NeMo Agent Toolkit or Open Interpreter."""
+    """Whether a record is a message or event of gptme, the NeMo Agent Toolkit or Open Interpreter."""
     return Retold().read(record) is not record
 
 
@@ -117,7 +74,7 @@ class Retold:
         """Return the message that a record means, or the record as it is."""
         if not isinstance(record, dict):
             return record
-        role, content, payload, tools = (record.get(n) for n in ("role", "content", "payload", "tools"))
+        role, content, payload = (record.get(n) for n in ("role", "content", "payload"))
         if role and "format" in record and record.get("type") == "code":
             self._ran += 1
             return call(self._ran, "execute", {"language": record["format"], "code": content})
@@ -134,14 +91,8 @@ class Retold:
                 return _PASSED
             began, own, data = record["scope_category"] == "start", record["uuid"], record.get("data")
             return call(own, record.get("name"), data) if began else answer(own, data)
-        if role and isinstance(tools, list) and any(isinstance(t, dict) and "apiName" in t for t in tools):
-            made = (call(t.get("id"), t.get("apiName"), t.get("arguments")) for t in tools)
-            calls = [one for message in made for one in message["tool_calls"]]
-            return {**{k: v for k, v in record.items() if k != "tools"}, "tool_calls": calls}
         if role == "system" and (ran := _RAN.match(str(content))):
             self._ran += 1
             done = {"arguments": {"command": ran[1]}, "output": ran[2].strip(), "exit_code": int(ran[3] or 0)}
             return {"type": "tool_call", "id": f"ran-{self._ran}", "name": "shell", **done}
-        if role == "tool" and isinstance(lost := record.get("pluginError"), dict):
-            return answer(record.get("tool_call_id"), content, lost.get("message") or lost)
         return record

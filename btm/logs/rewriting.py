@@ -39,43 +39,18 @@ def rewriter(records: Iterable[Any]) -> Callable[[], Rewrite] | None:
         return lambda: lambda record: record[-1] if _mode_of(record) == chosen else dict(NOTHING)
     if seen and all(map(_piece_of, seen)):
         return lambda: _of_pieces
-    if len(seen) == 1 and isinstance(seen[0], dict) and isinstance(seen[0].get("columns"), list):
-        return lambda: _of_columns
-    if any(products.messages_of(record) for record in seen):
-        return lambda: _of_products
+    one = seen[0] if len(seen) == 1 and isinstance(seen[0], dict) else {}
+    if isinstance(one.get("columns"), list) and rows_in(one):
+        return lambda: lambda record: {"rows": rows_in(record)}
+    if any(products.spoken(record) is not record for record in seen):
+        return lambda: products.spoken
     if any(map(products.is_own_message, seen)):
         return lambda: products.Retold().read
-    if any(map(_held, seen)):
-        return lambda: _of_held
     if any(_traced(record) or _completion(record) for record in seen):
         return lambda: _of_bedrock
     if seen and all(isinstance(r, dict) and "ts" in r and r.get("type") in ("say", "ask") for r in seen):
         return lambda: _Screen().read
     return None
-
-
-def _of_columns(record: Any) -> Any:
-    rows = rows_in(record) if isinstance(record, dict) else []
-    return {"rows": rows} if rows else record
-
-
-def _of_held(record: Any) -> Any:
-    held = _held(record)
-    return {**record, "messages": [*map(products.Retold().read, held)]} if held else record
-
-
-def _of_products(record: Any) -> Any:
-    found = products.messages_of(record)
-    if found is None:
-        return record
-    return {"session_id": record.get("agent_id") or record.get("id"), "messages": found}
-
-
-def _held(record: Any) -> list[Any] | None:
-    """Return the messages of an export of LobeChat, which lie in its state."""
-    state = record.get("state", record) if isinstance(record, dict) else None
-    listed = state.get("messages") if isinstance(state, dict) else None
-    return listed if isinstance(listed, list) and any(map(products.is_own_message, listed)) else None
 
 
 def _mode_of(record: Any) -> str:

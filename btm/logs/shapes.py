@@ -12,7 +12,7 @@ from btm.logs.words import Sense, fields, first, sense, speaker
 _DEPTH = 6
 _ENDS = (*words.RESULT, *words.ERROR_TEXT, "error", *words.SUCCESS, "status")
 # Where a call keeps its fields.
-_TOOLS = ("tool", "toolname", "funcname", "functionname")
+_TOOLS = ("tool", "toolname", "funcname", "functionname", "apiname")
 _INSIDE = ("function", "custom", "state", "toolcall", "invocation", "action", "call", "rawitem")
 
 
@@ -111,7 +111,10 @@ def _is_envelope(found: dict[str, Any], inner: Mapping[str, Any]) -> bool:
     means, told, _ = shape_of(found)
     inside = fields(inner)
     if means is Sense.NOTHING:
-        return not (said(found) and role_of(found))
+        summed_up = (
+            kind_of(found) and shape_of(inside)[0] is not Sense.NOTHING
+        )  # by one who keeps the event beside it
+        return bool(summed_up) or not (said(found) and role_of(found))
     if told is not found:  # what was called or answered stands beside the message that says it
         return said(inside) and bool(role_of(inside))
     bare = means is Sense.CALL and not holds(found, words.ARGUMENTS)

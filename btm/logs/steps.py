@@ -8,6 +8,7 @@ loops of ReAct      ``action`` with ``action_input``                       ``obs
 OpenHands           ``action`` with ``args``; its ``id``                   ``observation`` with ``content``; its ``cause``
 smolagents          ``tool_calls``, or those of ``model_output_message``   ``observations``, ``error``
 LangChain, n8n      ``action``: ``tool``, ``tool_input``                   ``observation``
+AutoGPT             ``action.use_tool``                                    ``result``
 browser-use         ``model_output.action``: ``{name: arguments}``         ``result``, one for each
 Assistants          ``step_details.tool_calls``                            ``function.output``, ``last_error``
 Antigravity         ``tool_calls`` of a ``step_index``                     the steps that follow
@@ -32,6 +33,7 @@ _NO_CALLS = frozenset(
      "final_answer", "done", "exit_forfeit", "submit")
 )  # fmt: skip
 _OBSERVED = ("observation", "result", "output", "response")
+_NAMES = (*NAME, "usetool")
 _Step = Mapping[str, Any]
 
 
@@ -49,17 +51,17 @@ def read(turns: Turns, found: _Step, at: float | None) -> None:
 def _reader_of(found: _Step) -> Callable[[Turns, _Step, float | None], None] | None:
     action, seen = found.get("action"), found.get("observation")
     if type(action) is str and "actioninput" in found:
-        return _react
+        return _action
     if seen is not None and type(found.get("tool")) is str and not _holds(found, ARGUMENTS):
         return _observed
     if type(action) is str and type(seen) is str:
-        return _command
+        return _action
     if type(action) is str and type(found.get("args")) is dict and found.get("type") is None:
         return _event
     if type(seen) is str and "content" in found and ("cause" in found or "extras" in found):
         return _seen
-    if type(action) is dict and "observation" in found and _holds(fields(action), NAME):
-        return _pair
+    if type(action) is dict and _holds(found, ("observation", "result")) and _holds(fields(action), _NAMES):
+        return _action
     if "stepindex" in found and "source" in found and type(found.get("type")) is str:
         return _numbered
     if ("stepnumber" in found and "toolresults" not in found) or found.keys() == {"task", "taskimages"}:
@@ -106,16 +108,25 @@ def _made(call: Mapping[str, Any], seen: _Step | None) -> _Done:
     return own["name"], own.get("arguments"), call.get("id"), seen
 
 
-def _command(turns: Turns, found: _Step, at: float | None) -> None:
-    command = found["action"].strip()
-    named = command.partition(" ")[0].strip()
-    done = [("bash", {"command": command}, None, found)] if named and named not in _NO_CALLS else []
-    _take(turns, found.get("thought") or found.get("response"), done, ("observation",), at)
-
-
-def _react(turns: Turns, found: _Step, at: float | None) -> None:
-    seen = found if _holds(found, _OBSERVED) else None
-    _take(turns, found.get("thought"), [(found["action"], found["actioninput"], None, seen)], _OBSERVED, at)
+def _action(turns: Turns, found: _Step, at: float | None) -> None:
+    """Read a step of one action: an object that names a tool, a tool beside what it is given, or a command."""
+    action, said, own = found["action"], found.get("thought"), None
+    seen: _Step | None = found
+    if type(action) is dict:
+        inner = fields(action.get("use_tool") or action)
+        name, given, own, said = (
+            first(inner, NAME),
+            first(inner, ARGUMENTS),
+            inner.get("toolcallid"),
+            inner.get("log"),
+        )
+        seen = None if found.get("result", "") is None else found
+    elif "actioninput" in found:
+        name, given, seen = action, found["actioninput"], found if _holds(found, _OBSERVED) else None
+    else:
+        named, said = action.strip().partition(" ")[0].strip(), said or found.get("response")
+        name, given = "bash" if named and named not in _NO_CALLS else "null", {"command": action.strip()}
+    _take(turns, said, [(name, given, own, seen)], _OBSERVED, at)
 
 
 def _observed(turns: Turns, found: _Step, at: float | None) -> None:  # noqa: ARG001 - the readers are alike
@@ -147,12 +158,6 @@ def _seen(turns: Turns, found: _Step, at: float | None) -> None:  # noqa: ARG001
         # -1 is of a command that still runs.
         is_error = True if found["observation"] == "error" or exit_code(found) > 0 else None
         turns.result(call_id, content_of(found["content"]), is_error)
-
-
-def _pair(turns: Turns, found: _Step, at: float | None) -> None:
-    action = fields(found["action"])
-    done = (first(action, NAME), first(action, ARGUMENTS), action.get("toolcallid"), found)
-    _take(turns, action.get("log"), [done], ("observation",), at)
 
 
 def _numbered(turns: Turns, found: _Step, at: float | None) -> None:

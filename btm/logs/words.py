@@ -22,15 +22,17 @@ class Sense(Enum):
     ANSWER = "answer"
 
 
-NAME = ("toolname", "functionname", "funcname", "name", "tool", "function", "recipientname")
+NAME = ("toolname", "functionname", "funcname", "apiname", "name", "tool", "function", "recipientname")
 ARGUMENTS = (
     "arguments", "args", "input", "toolargs", "toolarguments", "toolinput", "toolkwargs", "functionargs", "kwargs",
     "rawinput", "rawargs", "actioninput", "argumentsjson", "inputjson", "paramsasjson", "params",
 )  # fmt: skip
-CALL_ID = ("toolcallid", "tooluseid", "callid", "toolid", "invocationid", "id", "requestid")
+CALL_ID = (
+    "toolcallrequestid", "toolcallid", "tooluseid", "callid", "toolid", "invocationid", "id", "requestid",
+)  # fmt: skip
 ANSWERS_ID = (
-    "toolcallid", "tooluseid", "mcptooluseid", "customtooluseid", "callid", "toolid", "invocationid", "parenttooluseid",
-    "sourcecallid", "actionid", "requestid", "id",
+    "toolcallrequestid", "toolcallid", "tooluseid", "mcptooluseid", "customtooluseid", "callid", "toolid", "invocationid",
+    "parenttooluseid", "sourcecallid", "actionid", "requestid", "id",
 )  # fmt: skip
 RESULT = (
     "output", "result", "content", "response", "tooloutput", "toolresult", "toolreturn", "observation", "results", "outputs",
@@ -58,7 +60,7 @@ CONTAINERS = (*CALLS, "content", "contents", "parts", "blocks", "items", "toolin
 """Where a message keeps its parts, in the order in which they are to be read."""
 
 ENVELOPES = ("message", "payload", "data", "item", "llmmessage", "event", "msg", "update", "body",
-             "messagedata", "rawitem")  # fmt: skip
+             "messagedata", "rawitem", "raw")  # fmt: skip
 """Under what a line of a transcript wraps its message."""
 
 TYPED = ("part", "value", "result")
@@ -67,6 +69,7 @@ TYPED = ("part", "value", "result")
 PASSED_OVER = frozenset(("eventmsg", "streamevent", "toolcallsummarymessage", "compacted"))
 """Kinds of lines that tell again what other lines of the same log have told."""
 
+ERROR = ("error", "pluginerror")
 ERROR_TEXT = ("errortext", "errormessage", "errordetails", "exception")
 FLAGS = ("iserror", "toolcallerror", "haserror", "iserrored", "failed", "iserr")
 SUCCESS = ("success", "ok", "succeeded", "callok")
@@ -74,7 +77,7 @@ TOOK = ("durationms", "elapsedms", "latencyms", "duration", "elapsed", "latency"
 """How long a call took: what has that and no error went well."""
 
 STATUS = ("status", "state", "outcome", "executionstatus", "resulttype", "level", "type")
-INNER = ("output", "content", "value", "result", "text", "blocks", "response", "parts")
+INNER = ("output", "content", "value", "result", "text", "blocks", "response", "parts", "outputs")
 """Under what a framework's wrapping of an answer keeps the answer."""
 
 EXIT_CODE = ("exitcode", "returncode", "exitstatus")

@@ -95,3 +95,29 @@ def test_pieces_that_langgraph_streams_with_their_metadata_are_one_conversation(
         piece(content="It is lit", tool_calls=[]),
     ]
     assert stories(tmp_path, stream) == [[("light", {"room": "hall"}, "lit", None)]]
+
+
+def test_events_that_are_summed_up_beside_the_event_itself(tmp_path: Path) -> None:
+    used = {"type": "agent.tool_use", "id": "sevt_1", "name": "light", "input": {"room": "hall"}}
+    came = {
+        "type": "agent.tool_result",
+        "tool_use_id": "sevt_1",
+        "is_error": True,
+        "content": [{"type": "text", "text": "no oil"}],
+    }
+    events = [
+        {"role": "agent", "kind": "tool_use", "tool": "light", "content": '{"room": "hall"}', "raw": used},
+        {"role": "agent", "kind": "tool_result", "content": "no oil", "raw": came},
+    ]
+    assert stories(tmp_path, events) == [[("light", {"room": "hall"}, "no oil", True)]]
+    assert stories(tmp_path, [used, came]) == [[("light", {"room": "hall"}, "no oil", True)]]
+
+
+def test_an_episode_of_an_action_and_its_result_says_why_it_failed(tmp_path: Path) -> None:
+    failed = {
+        "action": {"name": "light", "args": {"room": "hall"}},
+        "result": {"status": "error", "reason": "no oil"},
+    }
+    pending = {"action": {"use_tool": {"name": "look", "arguments": {}}}, "result": None}
+    log = {"agent_id": "a", "event_history": {"episodes": [failed, pending]}}
+    assert stories(tmp_path, log) == [[("light", {"room": "hall"}, "no oil", True)]]

@@ -81,6 +81,7 @@ PLATFORMS = (
     _row("genkit", "spans with the attribute `genkit:metadata:subtype`", "genkit:metadata:subtype", "genkit:type"),
     _row("honeyhive", "events with an `event_type` and an `event_name`", "event_type event_name session_id"),
     _row("posthog", "events `$ai_generation`", "$ai_trace_id"),
+    _row("humanloop", "logs of a flow with `trace_children`", "trace_children"),
     _row("n8n", "an execution with `resultData` and its `runData`", "runData", "data workflowData", "executionId data",
          "data workflowId finished", parse=n8n.parse),
     _row("langchain_events", "events `on_tool_start` and `on_tool_end`", "event=on_tool_start", "event=on_tool_end",
