@@ -198,6 +198,7 @@ def test_mlflow_traces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mlflow = library("mlflow")
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"file://{tmp_path / 'runs'}")
+    mlflow.set_experiment("shop")  # another test of the same process may have left one of its own store
 
     def make(tool: str, said: str, failed: bool) -> Any:
         def run(**given: Any) -> str:

@@ -121,3 +121,24 @@ def test_an_episode_of_an_action_and_its_result_says_why_it_failed(tmp_path: Pat
     pending = {"action": {"use_tool": {"name": "look", "arguments": {}}}, "result": None}
     log = {"agent_id": "a", "event_history": {"episodes": [failed, pending]}}
     assert stories(tmp_path, log) == [[("light", {"room": "hall"}, "no oil", True)]]
+
+
+def test_a_page_of_events_of_a_managed_agents_session(tmp_path: Path) -> None:
+    def event(kind: str, own: str, **more: Any) -> dict[str, Any]:
+        return {"type": kind, "id": own, "processed_at": "2026-08-09T08:17:46Z", **more}
+
+    lit = [{"type": "text", "text": "lit"}]
+    page = [
+        event("session.status_running", "sevt_0"),
+        event("user.message", "sevt_1", content=[{"type": "text", "text": "Light it"}]),
+        event("agent.custom_tool_use", "sevt_2", name="light", input={"room": "hall"}),
+        event(
+            "session.status_idle", "sevt_3", stop_reason={"type": "requires_action", "event_ids": ["sevt_2"]}
+        ),
+        event("user.custom_tool_result", "sevt_4", custom_tool_use_id="sevt_2", content=lit, is_error=False),
+        event("agent.mcp_tool_use", "sevt_5", name="look", input={}, mcp_server_name="hall"),
+        event("agent.mcp_tool_result", "sevt_6", mcp_tool_use_id="sevt_5", content=lit, is_error=True),
+        event("agent.message", "sevt_7", content=lit),
+    ]
+    told = [("light", {"room": "hall"}, "lit", False), ("look", {}, "lit", True)]
+    assert stories(tmp_path, {"data": page, "next_page": None}) == [told]
