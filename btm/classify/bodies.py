@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from btm.classify import body_keys as keys
-from btm.classify import codes, retry_after, texts
-from btm.classify.codes import of_json_rpc
+from btm.classify import retry_after, texts
+from btm.classify.codes import of_number
 from btm.classify.deciding import judges
 from btm.classify.echoes import without_echoed_fields
 from btm.classify.envelopes import failing_node, failing_part
@@ -39,10 +39,7 @@ def of_mapping(
     exit_code = body[exits[0]] if exits else None
     if type(exit_code) is int and (failed or not _is_of_a_job(body)):
         return _of_command(body, exit_code, call)
-    rpc = body.get("error")
-    if isinstance(rpc, Mapping) and type(rpc.get("code")) is int and rpc["code"] < -31_000:
-        said = texts.of_error_text(untrusted.text_of(rpc.get("message"), 1_000))
-        return surest((said, of_json_rpc(rpc["code"]))) or unexplained("json-rpc")
+
     if not failed and not tells_failure(body, call):
         part = failing_part(body, call)
         return _of_refusal(body, call, now) if part is None else of_mapping(part, call, now, failed=True)
@@ -126,7 +123,7 @@ def _of_command(body: Mapping[str, Any], code: int, call: ToolCall) -> Finding |
     err = untrusted.text_of(field(body, "stderr", "error") or "", 2_000).strip()
     out = _end(field(body, "stdout", "output", "result")).strip()
     said = texts.of_error_text(err or out) if err or out else None
-    found = surest((codes.of_exit_code(code), said))
+    found = surest((of_number("exit", code), said))
     if found is not None:
         return found._replace(detail=err or out)
     if (

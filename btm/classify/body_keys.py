@@ -39,7 +39,6 @@ def _ranks(name: str) -> Mapping[str, int]:
 
 BAD_STATUS = words_of("bad_status")
 FIRM_BAD = words_of("firm_bad")
-IN_PART = words_of("in_part")
 GOOD_CODES = words_of("good_codes")
 NO_ERROR = words_of("no_error") | {""}
 GOOGLE_STATUS = words_of("google_status")

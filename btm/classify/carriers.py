@@ -26,12 +26,6 @@ _DECORATION = re.compile(
 )
 """What may stand before an error's mark: space, emphasis, boxes, crosses and warning signs."""
 
-_CAUSE = re.compile(r"(?:Caused by: |\s---> |\[cause\]: |\bcause: (?=[A-Z]\w+(?:Error|Exception)))")
-_CAUSE_CUES = ("Caused by: ", " ---> ", "cause]: ", "cause: ")
-_FRAME = re.compile(
-    r"\n\s*(?:at [\w$.<>/\[\]`]+[ (]|File \"[^\"\n]+\", line \d|from .{1,200}:\d+:in |\d+: 0x|#\d+ )"
-)
-
 
 class Carrier(NamedTuple):
     """One kind of layer."""
@@ -103,9 +97,7 @@ def _stripped(text: str) -> Carried | None:
         before, found = found.inner, _without(found, carrier, match)
         if not found.inner or found.inner == before:
             break
-    if not found.layers:
-        return None
-    return found._replace(inner=_cause(found.inner))
+    return found if found.layers else None
 
 
 def _outermost(text: str, candidates: list[int]) -> tuple[Carrier, re.Match[str]] | None:
@@ -141,14 +133,3 @@ def _without(found: Carried, carrier: Carrier, match: re.Match[str]) -> Carried:
         found.kind or carrier.kind,
         found.reply or number.get("reply"),
     )
-
-
-def _cause(text: str) -> str:
-    """A chain's message with its deepest cause and without its stack frames."""
-    frame = _FRAME.search(text) if "\n" in text else None
-    message = text[: frame.start()] if frame is not None else text
-    causes = list(_CAUSE.finditer(text)) if any(cue in text for cue in _CAUSE_CUES) else ()
-    if causes:
-        last = text[causes[-1].end() :].split("\n", 1)[0]
-        message = f"{last}\n{message}" if last.strip() not in message else message
-    return message.strip()

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from btm.classify import body_keys as keys
-from btm.classify import languages, texts
-from btm.model import ErrorKind as K
 
 MOST_FIELDS = 20
-_COMPLAINTS = frozenset({K.INVALID_ARGUMENTS, K.PRECONDITION_FAILED, K.NOT_FOUND})
 _WHERE = frozenset(
     {"loc", "path", "field", "param", "parameter", "property", "pointer", "attribute", "instancepath"}
 )
 _WHAT = frozenset({"message", "msg", "detail", "reason", "description", "error", "errormessage"})
-_PREDICATE = re.compile(r"(?:is|are|can't|cannot|must|should|has|does|needs|may|already)\b")
-"""How Rails words what is wrong with a field: ``can't be blank``."""
 
 _STOPS = (".", "\u3002", "\uff01", "\u0964")
 
@@ -50,11 +44,6 @@ def _is_error_item(item: Mapping[str, Any]) -> bool:
 _ITEM_CODES = frozenset({"errorcode", "statuscode"})
 
 
-def are_field_errors(body: Mapping[str, Any]) -> bool:
-    """Whether a body is Django REST's or Laravel's: every field with a list of complaints."""
-    return 0 < len(body) <= MOST_FIELDS and all(_are_complaints(complaints) for complaints in body.values())
-
-
 def are_sentences(body: Mapping[str, Any]) -> bool:
     """Whether every field holds a list of one to three sentences: how a write's arguments are refused in any language."""
     return 0 < len(body) <= MOST_FIELDS and all(
@@ -65,18 +54,4 @@ def are_sentences(body: Mapping[str, Any]) -> bool:
             for c in said
         )
         for said in body.values()
-    )
-
-
-def _are_complaints(complaints: Any) -> bool:
-    if (
-        not isinstance(complaints, list)
-        or not complaints
-        or not all(isinstance(c, str) for c in complaints[:5])
-    ):
-        return False
-    worded = complaints[0].endswith(_STOPS) or _PREDICATE.match(complaints[0]) is not None
-    said = texts.of_error_text(complaints[0][:300]) if worded else None
-    return said is not None and (
-        said.kind in _COMPLAINTS or languages.is_foreign(said) or said.kind is K.UNKNOWN
     )

@@ -8,39 +8,22 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from btm.classify.finding import Finding, names
+from btm.classify.finding import Finding
 from btm.classify.keys import snake
-from btm.classify.rules import form
+from btm.classify.rules import form, listed
 from btm.model import Effect, ToolCall
 from btm.model import ErrorKind as K
 
 _SEARCHES = form("emptiness", "searches")
 _LOOKS = re.compile(r"list|search|find|query|lookup|look_up|read|fetch|retrieve|sql")
-_COLLECTIONS = names(
-    "results result items matches data hits records rows documents entries list values "
-    "elements response features candidates suggestions"
-    " organic_results objects collection content users files messages orders flights products "
-    "places articles events"
-)
-_META = names(
-    "message_type message_version head _shards max_score pageinfo page_info "
-    "total total_count count page per_page page_size limit offset query q took elapsed status "
-    "success ok code message msg namespace usage next_page_token next_cursor has_more filters"
-    " errors error warnings warning request_id user_id customer_id took_ms timed_out cursor "
-    "meta metadata pagination search_metadata search_parameters query_id from to date "
-    "incomplete_results sort keyword keywords term"
-    " total_results num_results number_of_results currency timestamp version source returned "
-    "has_next links id params parameters next previous facets account_id project_id location "
-    "radius category duration_ms truncated"
-    " prefix marker next_marker delimiter max_results max_keys is_truncated service_endpoint container_name"
-)
+_COLLECTIONS = listed("emptiness", "collections")
+_META = listed("emptiness", "meta")
 _GOOD_NEWS = form("emptiness", "good_news")
 _SILENT_TOOLS = form("emptiness", "silent_tools")
 _SAYS_NONE = form("emptiness", "says_none")
 _LONGEST_NONE = 300
 _NO_LIST = frozenset({"[]", "()"})
 _NOTHING = _NO_LIST | {"{}", "null", "None"}
-_ZERO = form("emptiness", "zero")
 
 
 def _found(reason: str, sure: float) -> Finding:
@@ -94,8 +77,7 @@ def _of_text(text: str, tool: _Tool) -> Finding | None:
         return _found("a table with a header and no rows", 0.8)
     if text.lstrip().startswith("<") and _FEED.match(text) and not _ENTRY.search(text):
         return _found("a feed without entries", 0.8)
-    if tool.looks and _BARE_ELEMENT.fullmatch(text):
-        return _found("an element without members", 0.8)
+
     if _SAYS_NONE.search(text):
         return _found("the text says that nothing was found", 0.85)
     nothing = _NOTHING if tool.looks else _NO_LIST
@@ -105,7 +87,6 @@ def _of_text(text: str, tool: _Tool) -> Finding | None:
 _EXPORTS = re.compile(r"export|csv|rows|table|dump|report|extract|sheet")
 _HEADER = re.compile(r"[A-Za-z_][\w .-]{0,40}(?:[,;\t|][A-Za-z_][\w .-]{0,40}){1,30}\s*\n\s*$")
 _FEED = re.compile(r"\s*(?:<\?xml[^>]{0,100}\?>\s*)?<(?:rss|feed|channel)\b")
-_BARE_ELEMENT = re.compile(r"\s*(?:<\?xml[^>]{0,100}\?>\s*)?<[\w:-]{2,40}s(?: [^<>]{0,200})?/>\s*")
 _ENTRY = re.compile(r"<(?:item|entry)\b")
 
 
@@ -123,17 +104,16 @@ def could_be_empty(value: Any) -> bool:
     for member in value.values():
         if not member and (member is None or type(member) in (list, dict, str)):
             return True
-        if member == "ZERO_RESULTS":
-            return True
+
         if type(member) is dict and len(member) <= 3 and could_be_empty(member):
             return True
     return False
 
 
 _MOST_FIELDS = 25
-_TRIMMINGS = names("errors warnings meta metadata filters headers links facets")
-_ANSWER_NAMES = names("data result results items payload value body record response")
-_ECHOES = names("query usage meta metadata pagination response_header header")
+_TRIMMINGS = listed("emptiness", "trimmings")
+_ANSWER_NAMES = listed("emptiness", "answer_names")
+_ECHOES = listed("emptiness", "echoes")
 
 
 class _Field(Enum):
@@ -149,8 +129,7 @@ def _of_mapping(body: Mapping[str, Any], tool: _Tool, *, nested: bool = False) -
         return None
     if not body:
         return _found("an empty object came back", 0.85)
-    if body.get("status") == "ZERO_RESULTS":
-        return _found("the status is ZERO_RESULTS", 0.97)
+
     if not nested and _is_bare_list(body, tool):
         return _found("the list that the answer is about is empty", 0.85)
     empty = False
@@ -162,8 +141,8 @@ def _of_mapping(body: Mapping[str, Any], tool: _Tool, *, nested: bool = False) -
     return _found("the list that the answer is about is empty", 0.85) if empty else None
 
 
-_LISTS = names("results items matches records rows documents docs entries features hits")
-_OWN = names("id name title number key slug")
+_LISTS = listed("emptiness", "lists")
+_OWN = listed("emptiness", "own")
 
 
 def _is_bare_list(body: Mapping[str, Any], tool: _Tool) -> bool:
@@ -178,14 +157,14 @@ def _is_bare_list(body: Mapping[str, Any], tool: _Tool) -> bool:
 def _field(name: str, value: Any, tool: _Tool, nested: bool) -> _Field:
     if value is None:
         return _Field.EMPTY if nested or name in _ANSWER_NAMES else _Field.NEUTRAL
+
     if value == "" and name.endswith("s") and tool.looks and _holds_answer(name, tool):
         return _Field.EMPTY  # an element of XML without members
     if isinstance(value, list | Mapping) and not value:
         if name in _TRIMMINGS or _GOOD_NEWS.search(name) or not _holds_answer(name, tool):
             return _Field.NEUTRAL
         return _Field.EMPTY
-    if type(value) is int and value == 0 and _ZERO.search(name):
-        return _Field.NEUTRAL
+
     if isinstance(value, Mapping):
         inner = next((value[k] for k in _INNER if isinstance(value.get(k), list)), None)
         if inner is not None and name in _HOLDERS | {"hits"}:
@@ -200,7 +179,7 @@ def _field(name: str, value: Any, tool: _Tool, nested: bool) -> _Field:
 
 
 _INNER = ("hits", "bindings", "edges", "nodes", "docs", "items")
-_HOLDERS = names("message results response feed channel items")
+_HOLDERS = listed("emptiness", "holders")
 
 
 def _holds_answer(name: str, tool: _Tool) -> bool:

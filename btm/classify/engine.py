@@ -116,9 +116,9 @@ def _classify(
             return _doubtful(failure._replace(confidence=opinion.SUSPECTED))
         return _outcome(_with_history(failure, history), call, value)
     quiet = silent.find(parsed, call, expectations, shape, moment)
-    if quiet is not None and not quiet.doubtful:
+    if quiet is not None:
         return _outcome(quiet, call, value)
-    return _second_opinion(value, parsed, call, failure or quiet)
+    return _second_opinion(value, parsed, call, failure)
 
 
 def _second_opinion(value: Any, parsed: Any, call: ToolCall, doubt: Finding | None) -> Outcome:
@@ -228,48 +228,47 @@ def _with_history(found: Finding, history: Sequence[Outcome] | None) -> Finding:
 def _by_rules(
     call: ToolCall, value: Any, error: BaseException | None, rules: Sequence[UserRule]
 ) -> Outcome | None:
-    text: str | None = None
+    text = ""
     for rule in rules:
+        name = rule.match[:60] if isinstance(rule, ErrorRule) else getattr(rule, "__name__", "callable")
         if isinstance(rule, ErrorRule):
-            if text is None:
-                text = untrusted.text_of(value if error is None else error, 4_000)
-            pattern = _compiled(rule.match)
-            if pattern is not None and pattern.search(text):
-                if rule.kind is None:
-                    if error is not None or frameworks.unwrap(value).is_error:
-                        continue
-                    return replace(SUCCESS, reason="a rule says that it is no error", rule=_user_rule(rule))
-                return _outcome(
-                    Finding(
-                        rule.kind,
-                        _user_rule(rule),
-                        "a rule of the user's own matched",
-                        1.0,
-                        detail=text,
-                    ),
-                    call,
-                )
-            continue
-        try:
-            said = rule(call, value, error)
-        except Exception as problem:  # noqa: BLE001 - a user's rule that fails must not break the agent
-            _warn_once(
-                f"the rule {getattr(rule, '__name__', rule)!r} raised {type(problem).__name__} and is skipped"
+            text = text or untrusted.text_of(value if error is None else error, TEXT_LIMIT)
+            said = _matched(
+                rule, text, flagged=error is not None or frameworks.unwrap(value).is_error is True
             )
-            continue
+        else:
+            said = _asked(rule, name, call, value, error)
         if isinstance(said, Outcome):
             return said
         if isinstance(said, ErrorKind):
-            detail = untrusted.text_of(value if error is None else error, 600)
-            name = getattr(rule, "__name__", "callable")
-            return _outcome(
-                Finding(said, f"user:{name}", "a rule of the user's own said so", 1.0, detail=detail), call
-            )
+            detail = untrusted.text_of(value if error is None else error, TEXT_LIMIT)
+            reason = "a rule of the user's own says so"
+            return _outcome(Finding(said, f"user:{name}", reason, 1.0, detail=detail), call)
     return None
 
 
-def _user_rule(rule: ErrorRule) -> str:
-    return f"user:{rule.match[:60]}"
+def _matched(rule: ErrorRule, text: str, *, flagged: bool) -> Outcome | ErrorKind | None:
+    """What a user's pattern says of a text; what a framework flags (or an exception) stays an error."""
+    pattern = _compiled(rule.match)
+    if pattern is None or not pattern.search(text):
+        return None
+    if rule.kind is None and not flagged:
+        return replace(SUCCESS, reason="a rule says that it is no error", rule=f"user:{rule.match[:60]}")
+    return rule.kind
+
+
+def _asked(
+    rule: Callable[..., Outcome | ErrorKind | None],
+    name: str,
+    call: ToolCall,
+    value: Any,
+    error: BaseException | None,
+) -> Outcome | ErrorKind | None:
+    try:
+        return rule(call, value, error)
+    except Exception as problem:  # noqa: BLE001 - a user's rule that fails must not break the agent
+        _warn_once(f"the rule {name!r} raised {type(problem).__name__} and is skipped")
+        return None
 
 
 @lru_cache(maxsize=512)

@@ -8,14 +8,13 @@ from itertools import islice
 from typing import Any
 
 from btm.classify import body_keys as keys
-from btm.classify.telling import http_status, is_known_code, is_no, is_quiet, tells_failure
+from btm.classify.telling import http_status, is_no, is_quiet, tells_failure
 from btm.model import Effect, ToolCall
 
 _DEEPEST, _MOST = 4, 20
 _VERDICT = re.compile(
     r"(?:status|result|ack|outcome|severity|response|responsetext|(?:return|response|result|message)type)$"
 )
-_CODE = re.compile(r"(?:response|return|result|status)code$")
 _ABOUT = frozenset({"status", "meta", "header", "head", "sys", "info"})
 """Parts that hold nothing of the answer itself: a message in them is about the call."""
 
@@ -84,12 +83,8 @@ def _verdict_is_bad(node: Mapping[str, Any], call: ToolCall) -> bool:
     if call.effect is not Effect.WRITE and keys.RECORD_TOOL.search(call.tool[:80]):
         return False  # the record of something that failed is what was asked for
     for name, value in islice(node.items(), _MOST):
-        if not isinstance(value, str):
-            continue
-        if _VERDICT.search(keys.bare(name)):
+        if isinstance(value, str) and _VERDICT.search(keys.bare(name)):
             first = _FIRST_WORD.match(value[:40].strip().lower())
             if first is not None and first.group() in _BAD:
                 return True
-        elif _CODE.search(keys.bare(name)) and "PROGRESS" not in value and is_known_code(value):
-            return True
     return False

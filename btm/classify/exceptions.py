@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-import orjson
-
-from btm.classify import codes, retry_after, texts, types
+from btm.classify import retry_after, texts, types
 from btm.classify.bodies import of_failed_value
-from btm.classify.codes import grpc_kind, is_failure, kind_of, of_code, of_json_rpc, of_status
-from btm.classify.finding import CODE, DEFAULT, EXACT, NONE, WEAK, Finding, surest
-from btm.classify.reading import attribute, chain, ends, field, message, qualified
+from btm.classify.codes import is_failure, of_code, of_number, of_sqlstate, of_status
+from btm.classify.finding import DEFAULT, EXACT, NONE, WEAK, Finding, names, surest
+from btm.classify.parsing import parsed
+from btm.classify.reading import TEXT_LIMIT, attribute, chain, ends, field, message, qualified
 from btm.classify.types import of_python_error
 from btm.model import ErrorKind as K
 from btm.model import ToolCall
@@ -42,9 +41,8 @@ _CERTAIN_WORDS: dict[K, re.Pattern[str]] = {  # for the pairs in which a loose w
     K.INVALID_ARGUMENTS: re.compile(r"argument|parameter|tool call", re.IGNORECASE),
 }
 _STATUS_NAMES = ("status_code", "http_status", "status", "http_code", "code")
-_MYSQL = frozenset({"pymysql", "MySQLdb", "mysql", "aiomysql", "mariadb"})
 _TOO_MANY_REQUESTS = 429
-_TEXT_BYTES = 4_000
+_VAGUE = (400, 500)
 _CONTROL = frozenset({"CancelledError", "KeyboardInterrupt", "GeneratorExit", "SystemExit"})
 
 
@@ -87,16 +85,8 @@ def _of_one(error: BaseException, known: _Facts, call: ToolCall, now: float | No
     typed = _by_type(type(error))
     codes = surest(_codes_of(error, known, root, text)) if known or text[:1] == "(" else None
     if status is not None:
-        hint = codes if codes is not None and (codes.confidence > 0.8 or words is None) else words
-        if hint is not None and words is not None and hint.confidence < words.confidence:
-            hint = words
-        if (
-            typed is not None
-            and typed.confidence >= EXACT
-            and typed.kind is not kind_of(status)
-            and status in (400, 500)
-        ):
-            hint = surest((codes, typed, words))
+        sure = typed is not None and typed.confidence >= EXACT and status in _VAGUE
+        hint = surest((codes, typed if sure else None, words))
         found: Finding | None = of_status(status, hint)
     else:
         typed = _refined(typed, words, text)
@@ -159,13 +149,8 @@ def _words_of(known: _Facts, name: str, text: str) -> Finding | None:
         return None
     found = texts.missing(texts.of_error_text(text)) if text else None
     if found is None and name == "ValueError" and text:
-        return Finding(
-            K.INVALID_ARGUMENTS,
-            "type:ValueError",
-            "a ValueError that says nothing more",
-            DEFAULT,
-            reached=False,
-        )
+        reason = "a ValueError that says nothing more"
+        return Finding(K.INVALID_ARGUMENTS, "type:ValueError", reason, DEFAULT, reached=False)
     return found
 
 
@@ -186,8 +171,7 @@ def _status_of(known: _Facts, root: str) -> int | None:
     value = field(response, "status_code", "status", "HTTPStatusCode")
     if value is None and isinstance(response, Mapping):
         value = field(field(response, "ResponseMetadata"), "HTTPStatusCode")
-    if isinstance(value, str) and value.isdigit():
-        value = int(value[:3])
+
     return value if type(value) is int and is_failure(value) else None
 
 
@@ -220,92 +204,44 @@ def _codes_of(error: BaseException, known: _Facts, root: str, text: str) -> list
     found: list[Finding | None] = []
     state = known.get("sqlstate", known.get("pgcode"))
     if isinstance(state, str) and len(state) == 5:
-        found.append(codes.of_sqlstate(state, text))
-    number = known.get("errno")
-    if type(number) is int and _is_os_error(error):
-        found.append(codes.of_mysql(number) if root in _MYSQL else codes.of_errno(number))
-    arguments = attribute(error, "args")
-    if root in _MYSQL and type(arguments) is tuple and arguments and type(arguments[0]) is int:
-        found.append(codes.of_mysql(arguments[0]))
-    if type(arguments) is tuple and arguments and type(arguments[0]) is int and root == "pycurl":
-        found.append(codes.of_curl(arguments[0]))
-    elif root == "pycurl" and (number_said := re.match(r"\((\d{1,3}),", text)):
-        found.append(codes.of_curl(int(number_said.group(1))))
-    if "losed" in type(error).__qualname__:
-        found.append(codes.websocket_in(text) or codes.of_websocket(known.get("code", 0)))
-    sqlite = known.get("sqlite_errorname")
-    if isinstance(sqlite, str):
-        found.append(codes.of_sqlite(sqlite.removeprefix("SQLITE_").split("_")[0]))
-    exit_code = known.get("returncode")
-    if type(exit_code) is int:
-        found.append(codes.of_exit_code(exit_code))
-    found.extend(_smtp(error, known, text))
-    found.extend(_bodies(known, root))
-    return found
+        found.append(of_sqlstate(state))
+    name = qualified(type(error))[1]
+    reply = _REPLY.search(text) if name in _REPLIES else None
+    numbers = {"exit": known.get("returncode"), "smtp": reply[1] if reply else known.get("smtp_code")}
+
+    if "losed" in name:
+        numbers["websocket"] = known.get("code")
+    return [
+        *found,
+        *(of_number(sort, number) for sort, number in numbers.items()),
+        _by_code(known.get("code"), root),
+        _in_answer(known.get("response")),
+    ]
 
 
-def _is_os_error(error: BaseException) -> bool:
-    # OpenSSL's errors are OSErrors by class, and their errno is a number of OpenSSL's own.
-    names = {qualified(kind)[1] for kind in type(error).__mro__}
-    return "SSLError" not in names and not names.isdisjoint(
-        {"OSError", "Error", "MySQLError", "OperationalError"}
-    )
+_REPLIES = names("SMTPRecipientsRefused SMTPDataError SMTPSenderRefused error_perm error_temp")
+_REPLY = re.compile(r"(?:\(|^)([45]\d\d)\b")
 
 
-def _smtp(error: BaseException, known: _Facts, text: str) -> list[Finding | None]:
-    code = known.get("smtp_code")
-    if type(code) is int:
-        return [codes.of_smtp(code, text)]
-    if qualified(type(error))[1] in (
-        "SMTPRecipientsRefused",
-        "error_perm",
-        "error_temp",
-        "SMTPDataError",
-        "SMTPSenderRefused",
-    ):
-        reply = re.search(r"\(([45]\d\d),|^([45]\d\d)\b", text)
-        if reply:
-            return [codes.of_smtp(int(reply.group(1) or reply.group(2)), text)]
-    return []
-
-
-def _bodies(known: _Facts, root: str) -> list[Finding | None]:
-    found: list[Finding | None] = []
-    response, body = known.get("response"), known.get("body")
-    code: Any = known.get("code")
+def _by_code(code: Any, root: str) -> Finding | None:
+    """Return what an exception's ``code`` says: a text, a number, an enumeration's member, or a method that tells one."""
     if callable(code):
         code = _called(code)
     code = field(code, "name") if not isinstance(code, str | int | None) else code
-    if type(code) is int and root == "pymongo":
-        found.append(codes.of_mongo(code))
-    if type(code) is int and root == "grpc":
-        kind = grpc_kind(code)
-        found.append(Finding(kind, f"grpc:{code}", f"gRPC status {code}", CODE) if kind is not None else None)
-    inner = field(known["error"], "code") if "error" in known else None
-    answered = field(field(response, "Error"), "Code") or _slack(response) if response is not None else None
-    said = body.get("code") if isinstance(body, Mapping) else None
-    for value in (
-        code,
-        inner,
-        answered,
-        said,
-        known.get("error_code"),
-        known.get("reason"),
-        known.get("type"),
-    ):
-        if isinstance(value, str) and value and " " not in value.strip():
-            found.append(of_code(value.removeprefix("StatusCode.")))
-        elif type(value) is int and -33_000 < value < -31_000:
-            found.append(of_json_rpc(value))
-    content = attribute(response, "_content") if response is not None else body
-    if isinstance(content, bytes | str) and content:
-        found.append(_of_content(content))
-    return found
+    if isinstance(code, str) and code and " " not in code.strip():
+        return of_code(code.removeprefix("StatusCode."))
+    return of_number("grpc" if root == "grpc" else "json-rpc", code)
 
 
-def _slack(response: Any) -> Any:
-    data = response if isinstance(response, Mapping) else attribute(response, "data")
-    return data.get("error") if isinstance(data, Mapping) else None
+def _in_answer(response: Any) -> Finding | None:
+    """What the body of an answer says, as far as the library has read it already: nothing is fetched here."""
+    content = attribute(response, "_content")
+    if isinstance(content, bytes):
+        content = content[:TEXT_LIMIT].decode("utf-8", "replace")
+    if not isinstance(content, str) or content[:1] not in ("{", "["):
+        return None
+    value = parsed(content[:TEXT_LIMIT])
+    return of_failed_value(value, ToolCall("")) if isinstance(value, dict) else None
 
 
 def _called(code: Any) -> Any:
@@ -313,17 +249,3 @@ def _called(code: Any) -> Any:
         return code()
     except Exception:  # noqa: BLE001 - grpc's code() belongs to the library; without it the text remains
         return None
-
-
-def _of_content(content: bytes | str) -> Finding | None:
-    """The body of an answer, as far as the library has read it already: nothing is fetched here."""
-    text = (
-        content[:_TEXT_BYTES].decode("utf-8", "replace")
-        if isinstance(content, bytes)
-        else content[:_TEXT_BYTES]
-    )
-    try:
-        value = orjson.loads(text)
-    except ValueError:
-        return texts.of_error_text(text) if not text.lstrip().startswith("<") else None
-    return of_failed_value(value, ToolCall("")) if isinstance(value, dict) else None

@@ -8,11 +8,10 @@ from typing import Any
 
 from btm.classify import body_keys as keys
 from btm.classify import texts
-from btm.classify.codes import of_code, of_json_rpc, of_status
-from btm.classify.complaints import are_field_errors, are_sentences, is_validator_list
+from btm.classify.codes import of_code, of_number, of_status
+from btm.classify.complaints import are_sentences
 from btm.classify.finding import EXACT, NONE, WEAK, Finding, surest
 from btm.classify.telling import http_status
-from btm.classify.types import name_as_words
 from btm.model import ErrorKind as K
 
 _NESTED_CODES = (
@@ -32,7 +31,7 @@ def unexplained(rule: str) -> Finding:
 
 def explain(body: Mapping[str, Any]) -> Finding:
     """Return what a body says that is known to stand for a failure, with its words as the detail."""
-    said = message(body) or sentences(body)
+    said = message(body)
     return _explained(body, said)._replace(detail=said)
 
 
@@ -41,10 +40,7 @@ def _explained(body: Mapping[str, Any], said: str) -> Finding:
     # A code that says all, and is all that is said, needs no reading.
     bare = codes is not None and codes.confidence >= EXACT and " " not in said
     words = None if bare else _in_words(said)
-    if words is not None and codes is not None and K.UNKNOWN in (words.kind, codes.kind):
-        best: Finding | None = words if codes.kind is K.UNKNOWN else codes
-    else:
-        best = surest((codes, words))
+    best = surest((codes, words))
     status = _status(body)
     if status is not None:
         wait = words.retry_after_s if words is not None else None
@@ -57,9 +53,7 @@ def _explained(body: Mapping[str, Any], said: str) -> Finding:
 def _in_words(said: str) -> Finding | None:
     """Return what messages say: a message may be a code, and a special one says more than a general one."""
     parts = said.split(" ; ")
-    coded = surest(
-        of_code(part) or _in_code(part) for part in parts[:6] if part.isupper() and " " not in part
-    )
+    coded = surest(of_code(part) for part in parts[:6] if part.isupper() and " " not in part)
     words = texts.of_error_text(said)
     if len(parts) > 1 and (words is None or words.kind in _GENERAL):
         others = [texts.of_error_text(part) for part in parts[1:4]]
@@ -80,14 +74,13 @@ def _status(body: Mapping[str, Any]) -> int | None:
 
 
 def _is_validator(body: Mapping[str, Any]) -> bool:
-    detail, errors = body.get("detail"), body.get("errors")
-    if isinstance(detail, list) and is_validator_list(detail):
-        return True
+    errors = body.get("errors")
+
     if isinstance(errors, Mapping) and errors:
         return all(isinstance(v, str | list) for v in list(errors.values())[:10])
     if isinstance(errors, list) and errors and isinstance(errors[0], Mapping) and "field" in errors[0]:
         return True
-    return are_field_errors(body) or are_sentences(body)
+    return are_sentences(body)
 
 
 def _codes(body: Mapping[str, Any], depth: int = 0) -> list[Finding | None]:
@@ -96,9 +89,9 @@ def _codes(body: Mapping[str, Any], depth: int = 0) -> list[Finding | None]:
         value = body[key]
         if isinstance(value, str) and value and len(value) < 80 and " " not in value.strip():
             code = value.rsplit("#", 1)[-1].strip()
-            found.append(of_code(code) or _in_code(code))
-        elif type(value) is int and value < -31_000:
-            found.append(of_json_rpc(value))
+            found.append(of_code(code))
+        else:
+            found.append(of_number("json-rpc", value))
     if depth < 2:
         for key in _NESTED_CODES:
             inner = body.get(key)
@@ -107,13 +100,6 @@ def _codes(body: Mapping[str, Any], depth: int = 0) -> list[Finding | None]:
             if isinstance(inner, Mapping):
                 found.extend(_codes(inner, depth + 1))
     return found
-
-
-def _in_code(code: str) -> Finding | None:
-    """Return what a code that no list knows says by the words that it is made of: ``tag_has_dependent_objects``."""
-    words = name_as_words(code)
-    said = texts.phrase_in(words) if words.count(" ") >= 2 else None
-    return None if said is None or said.confidence <= WEAK else said._replace(confidence=0.75)
 
 
 _ODD_CODES = ("id", "ECODE")
@@ -125,19 +111,6 @@ def message(body: Mapping[str, Any]) -> str:
     parts: list[str] = []
     _collect(body, parts, 0)
     return " ; ".join(dict.fromkeys(parts))[:1_500]
-
-
-def sentences(body: Mapping[str, Any], depth: int = 0) -> str:
-    """Return the texts of a failing body that are no single words or numbers, whatever their fields are called."""
-    said: list[str] = []
-    for value in islice(body.values(), 20):
-        if isinstance(value, Mapping) and depth < 3:
-            said.append(sentences(value, depth + 1))
-        elif (
-            isinstance(value, str) and (" " in value.strip() or ";" in value) and any(map(str.isalpha, value))
-        ):
-            said.append(value[:300])
-    return " ; ".join(filter(None, said))[:600]
 
 
 def _collect(value: Any, parts: list[str], depth: int) -> None:

@@ -7,7 +7,7 @@ common answer costs a look at each of its values' types and at the few fields th
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
@@ -122,22 +122,11 @@ def form_of(body: Mapping[Any, Any]) -> Form:
     return form
 
 
-ENDINGS = ("", "_date", "_time", "_at")
-
-
-def _can_be_ordered(roles: Iterable[Role], names: Collection[str]) -> bool:
-    """Whether a mapping with these field names (in snake_case) holds a pair that `plausible.order` compares."""
-    if any(f"departure{e}" in names and f"arrival{e}" in names for e in ENDINGS):
-        return True
-    return any(other in names for role in roles for other in role.partners)
-
-
 def _worked_out(body: Mapping[Any, Any]) -> Form:
     signs = tuple((role, name) for name in islice(body, FIELDS) if (role := role_of(name)) is not None)
-    roles = [role for role, _ in signs]
+    names = {snake(name) for name in body if isinstance(name, str)}
     return Form(
         signs,
-        ordered=any(role.partners or role.name.startswith("arrival") for role in roles)
-        and _can_be_ordered(roles, {snake(name) for name in body if isinstance(name, str)}),
-        summed=any(role.sums for role in roles),
+        ordered=any(other in names for role, _ in signs for other in role.partners),
+        summed=any(role.sums for role, _ in signs),
     )

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
-from itertools import islice, repeat
+from itertools import islice
 from typing import Any
 
 import orjson
@@ -266,16 +266,6 @@ def chance(value: Any, text: str | None, call: ToolCall, ruled: Finding | None) 
     """Return how likely it is that an answer is a failure's; ``ruled`` is what :func:`of_answer` says."""
     logit = _summed(of_answer(value, text, call, ruled), _weights()[0])["failed"]
     return 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, logit))))
-
-
-@cache
-def _spoken() -> Mapping[str, float]:
-    return {sign[2:]: weights[0][1] for sign, weights in _weights()[0].items() if sign.startswith("w ")}
-
-
-def leans_to_failure(said: Sequence[str]) -> bool:
-    """Whether the first words of a text, alone, speak for a failure: a cheap test of what is worth more of them."""
-    return sum(map(_spoken().get, said[:_WORDS], repeat(0.0))) > _LEANS
 
 
 def doubts(failure: Finding, value: Any, call: ToolCall) -> bool:

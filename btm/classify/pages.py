@@ -82,10 +82,8 @@ PAGE = "markup:html"
 """The rule for a page where data was due."""
 _MOST_READ, _SHORT = 20_000, 600
 """Characters of a page that are read, and up to which what it shows is read as an error's text."""
-_NOISE_HEAD = 2_000
 _TITLE = re.compile(r"<(?:title|h1)[^>]{0,100}>\s*([^<]{1,200})", re.IGNORECASE)
 _ERROR_TITLE = form("markup", "error_title")
-_BOT_WALL = re.compile(r"just a moment|attention required|captcha|are you a robot", re.IGNORECASE)
 
 
 def of_markup(text: str, tool: str) -> Finding | None:
@@ -102,20 +100,19 @@ def of_markup(text: str, tool: str) -> Finding | None:
         return texts.of_carried(carried) or Finding(K.UNKNOWN, "markup:error", "an error element", WEAK)
     title = _TITLE.search(head)
     if title and _ERROR_TITLE.search(title.group(1)):
-        if _BOT_WALL.search(title.group(1)):
-            return Finding(K.AUTH_ERROR, "markup:bot-wall", "a page that lets only people pass", WEAK)
         status = re.search(r"\b([45]\d\d)\b", title.group(1))
         words = texts.of_error_text(title.group(1))
         if status:
             return of_status(int(status.group(1)), words)
         return words or Finding(K.UNKNOWN, "markup:error-page", "an error page", WEAK)
-    if not _WEB.search(_subject(tool)):
+    if not _WEB.search(snake(tool[:80])):
         shown = without_markup(text[:_MOST_READ])
         said = texts.of_error_text(shown) if len(shown) <= _SHORT else None
         return said or Finding(K.MALFORMED, PAGE, "an HTML page where data was due", 0.8)
     return None
 
 
+_LONGEST_PIECE = 2_000
 _FRAGMENT = re.compile(
     r"\s*<(?:h[1-6]|p|pre|b|strong|center|font|span|div|br|title)\b[^>]{0,200}>", re.IGNORECASE
 )
@@ -123,29 +120,10 @@ _FRAGMENT = re.compile(
 
 def shown_by_fragment(text: str) -> str | None:
     """Return what a short piece of a page shows, or None for any other text."""
-    if len(text) > _NOISE_HEAD or _FRAGMENT.match(text) is None:
+    if len(text) > _LONGEST_PIECE or _FRAGMENT.match(text) is None:
         return None
     shown = without_markup(text)
     return shown if 0 < len(shown) <= _SHORT else None
-
-
-def _subject(tool: str) -> str:
-    """Return a tool's name without what it looks things up by: ``find_user_by_email`` is no reader of mail."""
-    return re.sub(r"_by_\w*$", "", snake(tool[:80]))
-
-
-def of_noise(text: str, tool: str) -> Finding | None:
-    """Return MALFORMED for a text that is bytes read as text: a compressed or binary body, a wrong encoding.
-
-    A tenth of replacement and control characters is far beyond what a document with a few bad bytes has.
-    """
-    head = text[:_NOISE_HEAD]
-    if "\ufffd" not in head and "\x00" not in head:
-        return None
-    noise = sum(1 for c in head if c == "\ufffd" or (c < " " and c not in "\t\n\r\x1b"))
-    if noise * 10 < len(head) or _TEXT_TOOL.search(_subject(tool)):
-        return None
-    return Finding(K.MALFORMED, "markup:noise", "bytes that are no text", 0.85)
 
 
 _STRICT = re.compile(r"\{\s{0,40}\"[^\"\n]{1,80}\"\s?:\s?[\"{\[\dtfn-]")
@@ -173,13 +151,9 @@ def broken_json(text: str, tool: str) -> Finding | None:
 _ASKS = form("login", "asks")
 _ENTERS = form("login", "enters")
 
-_LEADS = form("login", "leads")
 _HEADING = re.compile(r"<(?:title|h1|h2|button)\b[^>]{0,200}>([^<]{1,200})", re.IGNORECASE)
 _READ = 20_000  # characters of a page
 _MOST_SHOWN = 600  # characters that a page for signing in shows; one that shows more has something to say
-_BODIES = ("body", "content", "text", "html", "data", "response", "result")
-_PLACES = ("location", "Location", "redirect", "redirect_url")
-_MOVED = frozenset({301, 302, 303, 307, 308})
 
 
 def of_page(text: str, call: ToolCall) -> Finding | None:
@@ -192,22 +166,15 @@ def of_page(text: str, call: ToolCall) -> Finding | None:
 
 
 def of_mapping(value: Mapping[str, Any], call: ToolCall) -> Finding | None:
-    """Return what a page in an answer like HTTP's says: one for signing in (or the way to one), or an error page."""
-    for name in _BODIES:
-        inner = value.get(name)
-        if isinstance(inner, str) and inner[:200].lstrip()[:1] == "<" and "<html" in inner[:600].lower():
-            found = of_page(inner, call) or wall_page(inner) or of_markup(inner, call.tool)
-            return None if found is not None and found.rule == PAGE else found
-        if isinstance(inner, str) and (wall := of_answer(inner, call.tool)) is not None:
-            return wall
-    status = next((value[n] for n in ("status", "status_code", "statusCode") if type(value.get(n)) is int), 0)
-    if status not in _MOVED:
-        return None
-    headers = value.get("headers")
-    places = [source.get(n) for source in (value, headers) if isinstance(source, Mapping) for n in _PLACES]
-    if any(isinstance(place, str) and _LEADS.search(place[:500]) for place in places):
-        return _finding("login:redirect", "a redirect to where one signs in", call)
-    return None
+    """Return what a page in an answer like HTTP's says: one for signing in, a wall or an error page."""
+    inner = next((value[name] for name in _BODIES if isinstance(value.get(name), str)), "")
+    if "<html" not in inner[:600].lower():
+        return of_answer(inner, call.tool)
+    found = of_page(inner, call) or wall_page(inner) or of_markup(inner, call.tool)
+    return None if found is not None and found.rule == PAGE else found
+
+
+_BODIES = ("body", "content", "text", "html", "data", "response", "result")
 
 
 def _finding(rule: str, reason: str, call: ToolCall) -> Finding:

@@ -17,16 +17,6 @@ _IS_JSON = re.compile(r"[\s\[{]{1,80}\"[^\"\n]{0,80}\"\s*(?::(?!\s*[A-Zu'`])|,|\
 _SMALL = 3
 """Fields of a body that can be no more than a wrapper."""
 
-_PADDED = re.compile(r"[A-Za-z_$][\w$.]{0,80}\((.*)\);?\s*", re.DOTALL)
-
-
-def unpadded(text: str) -> str:
-    """Return what a call to a function in JavaScript (JSONP) hands over, or the text itself."""
-    if "({" not in text[:84] or not text.rstrip().endswith((")", ");")):
-        return text
-    found = _PADDED.fullmatch(text)
-    return text if found is None else found.group(1).strip()
-
 
 def parsed(text: str) -> Any:
     """Return the value of ``text``, or None where it has none."""
@@ -120,9 +110,7 @@ def fields_of_answer(text: str) -> dict[str, Any] | None:
     def end(name: str) -> None:
         fields = open_elements.pop()
         said = fields.pop(_TEXT, "").strip()
-        if _local(name) == "struct":
-            fields.update(_of_struct(fields.pop("member", None)))
-        elif said and fields:
+        if said and fields:
             fields["message"] = said
         elif not fields:
             _replace_last(open_elements[-1], _local(name), said)
@@ -161,16 +149,6 @@ def fields_of_lines(text: str) -> dict[str, Any] | None:
     found = [_LINE.fullmatch(line) for line in lines]
     fields = {match.group(1): match.group(2) for match in found if match is not None}
     return fields if all(found) and any(_TELLS.search(name) for name in fields) else None
-
-
-def _of_struct(members: Any) -> dict[str, Any]:
-    """Return the members of an XML-RPC struct by their names."""
-    found = {}
-    for member in members if isinstance(members, list) else [members]:
-        if isinstance(member, dict) and isinstance(member.get("name"), str):
-            value = member.get("value")
-            found[member["name"]] = next(iter(value.values())) if isinstance(value, dict) and value else value
-    return found
 
 
 def _local(name: str) -> str:

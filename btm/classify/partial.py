@@ -6,39 +6,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from btm.classify import body_keys as keys
-from btm.classify.finding import Finding, names
-from btm.classify.keys import Role, snake
-from btm.classify.rules import form
+from btm.classify.finding import Finding
+from btm.classify.keys import Role
+from btm.classify.rules import form, listed
 from btm.model import Effect, ToolCall
 from btm.model import ErrorKind as K
 
-STATUSES = names(
-    "partial partial_success partially_completed completed_with_errors partially_failed "
-    "partial_failure incomplete"
-    " success_with_warnings partial_content"
-)
+STATUSES = listed("partial", "statuses")
 """What a field ``status`` says of an answer that is there in part."""
 
 _SUCCEEDED = form("partial", "succeeded")
 _WORDS = form("partial", "words")
 _TEXT = form("partial", "text")
 _OF = form("partial", "of")
-_CUES = (
-    "only the first",
-    "only first",
-    "limit reached",
-    "missing",
-    "truncated",
-    "omitted",
-    "skipped",
-    "clipped",
-    "cut off",
-    "incomplete",
-    "partial",
-    " more ",
-    "output",
-    "could not be",
-)
+_CUES = listed("partial", "cues")
 
 
 def stems() -> frozenset[str]:
@@ -46,7 +27,7 @@ def stems() -> frozenset[str]:
     return frozenset(cue.split()[0][:4] for cue in _CUES) | _MORE_STEMS
 
 
-_MORE_STEMS = names("show disp retu list retr firs no zero 0 none null noth empt coul deco")
+_MORE_STEMS = listed("partial", "more_stems")
 _LAST_KNOWN = form("partial", "last_known")
 ENDS = 400
 """Characters at each end of a text in which it would say that it is cut."""
@@ -56,95 +37,52 @@ def _found(rule: str, reason: str, sure: float = 0.9) -> Finding:
     return Finding(K.PARTIAL_DATA, f"partial:{rule}", reason, sure)
 
 
-def _next_page(key: str) -> Finding:
-    """A page of a list is what was asked for; that more is left is worth a hint."""
-    return _found("next-page", f"{key} says that a next page is left", 0.5)._replace(doubtful=True)
-
-
 def of_field(role: Role, key: str, value: Any, body: Mapping[Any, Any], call: ToolCall) -> Finding | None:
     """Return the mark of incompleteness that a field is; ``role.partial`` names the sort of mark."""
     sign = role.partial
     if sign == "status":
-        return _of_status(role.name, value, body)
-    if sign == "whole" and value is False:
-        return (
-            _found("flag", f"{key} is false", 0.9)
-            if any(isinstance(v, list | Mapping) and v for v in body.values())
-            else None
-        )
-    if not value:
-        return None
-    if value is True:
-        return _of_flag(sign, key, body)
-    if sign == "items":
-        return of_items(value, call)
-    if sign == "next":
-        return _next_page(key) if _is_pointer(role.name, value, body) else None
-    if sign == "unprocessed":
-        some = isinstance(value, list | Mapping) or (isinstance(value, int) and value > 0)
-        return _found("unprocessed", f"{key} is not empty") if some else None
+        return _of_status(value)
+    if sign == "whole":
+        some = value is False and any(isinstance(v, list | Mapping) and v for v in body.values())
+        return _found("flag", f"{key} is false") if some else None
     if sign == "failed":
         return _of_failures(key, value, body, call)
+    if sign == "items":
+        return of_items(value, call)
+    if not value or not _is_mark(sign, value, body, call):
+        return None
+    return _found(sign.replace("_", "-"), f"{key} says so", _SURE.get(sign, 0.9))
+
+
+_SURE = {"flag": 0.95, "shards": 0.95, "note": 0.8}
+
+
+def _is_mark(sign: str, value: Any, body: Mapping[Any, Any], call: ToolCall) -> bool:
+    if sign == "flag":
+        return value is True
+    if sign == "timed_out":
+        return value is True and ("hits" in body or "results" in body)
+    if sign == "unprocessed":
+        return isinstance(value, list | Mapping) or (type(value) is int and value > 0)
     if sign == "shards":
         failed = value.get("failed") if isinstance(value, Mapping) else 0
-        return (
-            _found("shards", "some shards failed", 0.95) if isinstance(failed, int) and failed > 0 else None
-        )
+        return isinstance(failed, int) and failed > 0
     if sign == "errors":
-        return (
-            _found("errors-beside-data", f"{key} stands beside data")
-            if _beside_data(body, value, call)
-            else None
-        )
-    if sign == "note" and is_note(value):
-        return _found("note", f"{key} speaks of an incomplete answer", 0.8)
+        return _beside_data(body, value, call)
+    return sign == "note" and is_note(value)
+
+
+def _of_status(value: Any) -> Finding | None:
+    if type(value) is str and len(value) < 30 and value.lower().replace(" ", "_") in STATUSES:
+        return _found("status", f"status is {value[:40]}", 0.92)
     return None
-
-
-def _of_status(name: str, value: Any, body: Mapping[Any, Any]) -> Finding | None:
-    if type(value) is str:
-        return (
-            _found("status", f"status is {value[:40]}", 0.92)
-            if len(value) < 30 and value.lower().replace(" ", "_") in STATUSES
-            else None
-        )
-    if type(value) is int and value == 206 and name.startswith("status"):
-        asked = any(isinstance(k, str) and snake(k) == "content_range" for k in body)
-        return None if asked else _found("status", "HTTP status 206: partial content", 0.8)
-    return None
-
-
-def _of_flag(sign: str, key: str, body: Mapping[Any, Any]) -> Finding | None:
-    if sign == "flag":
-        return _found("flag", f"{key} is true", 0.95)
-    if sign == "more":
-        return _next_page(key)
-    if sign == "timed_out" and ("hits" in body or "results" in body):
-        return _found("timed-out", "the search timed out and shows what it had")
-    return None
-
-
-def _is_pointer(name: str, value: Any, body: Mapping[Any, Any]) -> bool:
-    if isinstance(value, Mapping):
-        return name == "last_evaluated_key"
-    if not isinstance(value, str) or value.lower() in ("null", "none", "false"):
-        return False
-    if name in ("next", "next_page"):
-        return value.startswith(("http", "/")) or (
-            name == "next_page" and any(isinstance(v, list) for v in body.values())
-        )
-    return True
 
 
 def _of_failures(key: str, value: Any, body: Mapping[Any, Any], call: ToolCall) -> Finding | None:
-    if (
-        call.effect is not Effect.WRITE
-        or not (isinstance(value, list) or type(value) is int)
-        or not some_succeeded(body)
-    ):
+    count = len(value) if isinstance(value, list) else value if type(value) is int else 0
+    if call.effect is not Effect.WRITE or count <= 0 or not some_succeeded(body):
         return None
-    count = value if isinstance(value, int) else len(value)
-    return _found("failed-items", f"{key} is {count} beside successes") if count > 0 else None
+    return _found("failed-items", f"{key} is {count} beside successes")
 
 
 def of_items(value: Any, call: ToolCall) -> Finding | None:
@@ -212,11 +150,8 @@ def in_text(text: str) -> Finding | None:
     """Return the mark of incompleteness in a text: its first and last few hundred characters are read."""
     ends = text if len(text) <= 2 * ENDS else text[:ENDS] + "\n" + text[-ENDS:]
     low = ends.lower()
-    for cue in _CUES:
-        if cue in low:
-            if _TEXT.search(ends):
-                return _found("text", "the text says that it is cut", 0.85)
-            break
+    if any(cue in low for cue in _CUES) and _TEXT.search(ends):
+        return _found("text", "the text says that it is cut", 0.85)
     if "last known" in low and _LAST_KNOWN.search(ends):
         return Finding(K.STALE_DATA, "stale:text", "the text says that it shows the last known value", 0.85)
     if " of " in low:

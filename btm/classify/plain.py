@@ -10,7 +10,7 @@ import re
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from btm.classify import carriers, deciding, languages, opinion, partial, rules, texts
+from btm.classify import carriers, deciding, languages, partial, rules, texts
 from btm.classify.carriers import KEPT, Carried
 from btm.classify.finding import WEAK, Finding
 from btm.classify.rules import form
@@ -41,9 +41,7 @@ def any_in(text: str) -> bool:
         return True
     if not short.isdisjoint([word[: rules.OPEN] for word in words]):
         return True
-    if not languages.marks().isdisjoint([word[: languages.CUT] for word in words]):
-        return True
-    return opinion.leans_to_failure(words)
+    return not languages.marks().isdisjoint([word[: languages.CUT] for word in words])
 
 
 READ, END = 2_000, 400
@@ -65,9 +63,6 @@ ONE_LINE = 240
 ALONE, FRAMED = 120, 0.94
 """Characters of a line that a status or a class may be all of, and how sure such a layer is at least."""
 
-_REVERSED = re.compile(
-    r"\b(?:but|however|although|though|yet|except|not|error|warning|fail\w*)\b", re.IGNORECASE
-)
 _NONE = form("plain", "none")
 
 
@@ -93,7 +88,7 @@ def _read(head: str, size: int, tool: str, writes: bool) -> Read:
         return Read(None, 0.0, carried)
     if writes and carried is None and _tells_of_a_quotation(head, tool):
         return Read(None, 0.0, carried, ("what was written is quoted",))
-    found = texts.of_carried(_first_part(carried)) if carried is not None else texts.of_words(_subject(head))
+    found = texts.of_carried(carried) if carried is not None else texts.of_words(_subject(head))
     if carried is not None and _is_sure(carried, found, tool, head, size):
         return Read(found or unexplained(), SURE, carried, ("a sure layer",))
     if _tells_of_the_call(head, tool):
@@ -192,15 +187,15 @@ def _is_prose(head: str, size: int, tool: str, found: Finding | None) -> bool:
 
 def _tells_of_a_quotation(text: str, tool: str) -> bool:
     """Whether a write says that it was done, and every word of a failure stands in what it quotes: ``Added "404"``."""
-    if len(text) > FIRST or not text.isascii():
-        return False
     around = texts.unquoted(text)
-    return (
-        around != text
-        and deciding.says_done(around.lower(), tool)
-        and all(found[0].lower()[:5] in tool.lower() for found in _REVERSED.finditer(around))
-        and texts.of_words(around) is None
-    )
+    if len(text) > FIRST or around == text or not deciding.says_done(around.lower(), tool):
+        return False
+    return text.isascii() and _REVERSED.search(around) is None and texts.of_words(around) is None
+
+
+_REVERSED = re.compile(
+    r"\b(?:but|however|although|though|yet|except|not|error|warning|fail\w*)\b", re.IGNORECASE
+)
 
 
 def unexplained() -> Finding:
@@ -210,11 +205,3 @@ def unexplained() -> Finding:
 
 def _subject(head: str) -> str:
     return head if len(head) <= FIRST else head.split("\n", 1)[0][:FIRST]
-
-
-def _first_part(carried: Carried) -> Carried:
-    """A long body after the first line (the file that exists already) is not the error."""
-    inner = carried.inner
-    if len(inner) <= 600 or inner.startswith(("{", "[")):
-        return carried
-    return carried._replace(inner=inner.split("\n", 1)[0][:600])

@@ -88,10 +88,8 @@ def _qualified(kind: type) -> tuple[str, str]:
 
 
 FACTS = names(
-    "status_code http_status status http_code code response resp retry_after headers body "
-    "sqlstate pgcode errno sqlite_errorname returncode"
-    " stderr output smtp_code error error_code reason type title exceptions orig "
-    "inner_exception"
+    "status_code http_status status http_code code response resp retry_after headers body sqlstate pgcode returncode"
+    " stderr output smtp_code reason exceptions orig inner_exception"
 )
 """Attributes that libraries share, by which their exceptions say what went wrong."""
 

@@ -43,6 +43,12 @@ def form(module: str, name: str) -> re.Pattern[str]:
     return re.compile(filled(forms[name], forms))
 
 
+def listed(module: str, name: str) -> frozenset[str]:
+    """Return a set of words, or of phrases between bars, of ``data/forms.toml``."""
+    text: str = table("forms")[module][name]
+    return frozenset(text.split(" | ") if " | " in text else text.split())
+
+
 def filled(pattern: str, pieces: Mapping[str, str]) -> str:
     """Return a pattern with the pieces that it names in angle brackets (``<deeds>``)."""
     return _PIECE.sub(lambda found: pieces.get(found[1], found[0]), pattern)

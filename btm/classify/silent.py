@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
 from btm.classify import emptiness, partial, plausible, stale
 from btm.classify.expectations import Expectations, against
 from btm.classify.finding import Finding
-from btm.classify.keys import FIELDS, Form, form_of
+from btm.classify.keys import FIELDS, form_of
 from btm.classify.reading import members
 from btm.classify.shape import ShapeProfile
 from btm.model import ToolCall
@@ -37,11 +37,11 @@ def find(
         if found is not None:
             return found
     if isinstance(value, str):
-        found = _in_text(value, call)
+        found = partial.in_text(value) or emptiness.of_value(value, call) or computed(value, call)
     elif type(value) is dict or isinstance(value, Mapping | list | tuple):
         found = _in_structure(value, call, now)
-        if (found is None or found.doubtful) and emptiness.could_be_empty(value):
-            found = emptiness.of_value(value, call) or found
+        if found is None and emptiness.could_be_empty(value):
+            found = emptiness.of_value(value, call)
     else:
         found = emptiness.of_value(value, call) if value is None else computed(value, call)
     if found is not None or shape is None:
@@ -52,64 +52,40 @@ def find(
     return Finding(verdict.kind, f"shape:{verdict.path}", verdict.reason, verdict.confidence)
 
 
-def _in_text(text: str, call: ToolCall) -> Finding | None:
-    return partial.in_text(text) or emptiness.of_value(text, call) or computed(text, call)
-
-
 def _in_structure(value: Any, call: ToolCall, now: float | None) -> Finding | None:
-    level: list[Any] = (
-        [value] if type(value) is dict or isinstance(value, Mapping) else list(value[:_LIST_HEAD])
-    )
-    if isinstance(value, list):
-        failed = partial.of_items(value, call)
-        if failed is not None:
-            return failed
-    visited, doubt = 0, None
+    if isinstance(value, list) and (failed := partial.of_items(value, call)) is not None:
+        return failed
+    level = value[:_LIST_HEAD] if isinstance(value, list | tuple) else [value]
+    visited = 0
     for depth in range(_DEPTH):
         below: list[Any] = []
         for node in level:
-            kind = type(node)
-            if kind in _SCALARS:
+            if type(node) in _SCALARS:
                 continue
-            if kind is not dict and not isinstance(node, Mapping):
-                if isinstance(node, list | tuple):
-                    below += node[:_LIST_HEAD]
-                continue
-            node = members(node)  # noqa: PLW2901 - what is looked at of it
-            visited += 1
-            if visited > _NODES:
-                return doubt
-            form = form_of(node)
-            found = _of_signs(form, node, call, now, depth) if form.signs else None
-            if found is not None and not found.doubtful:
-                return found
-            if depth == 0 and call.arguments and (wrong := plausible.echo(node, call)) is not None:
-                return wrong
-            doubt = doubt or found
-            if depth < _DEPTH - 1:
-                below += _holders(node)
+            if isinstance(node, list | tuple):
+                below += node[:_LIST_HEAD]
+            elif type(node) is dict or isinstance(node, Mapping):
+                fields = members(node)
+                visited += 1
+                found = _of_signs(fields, call, now, depth) if visited <= _NODES else None
+                if found is not None:
+                    return found
+                below += _holders(fields)
         level = below
-    return doubt
+    return None
 
 
-def _holders(node: Mapping[Any, Any]) -> list[Any]:
-    """Return what a mapping holds that may hold something in turn."""
-    members: list[Any] = []
+def _holders(node: Mapping[Any, Any]) -> Iterator[Any]:
+    """Yield what a mapping holds that may hold something in turn."""
     for name, value in islice(node.items(), FIELDS):
-        if name in _ECHOES:
-            continue
-        kind = type(value)
-        if kind is dict:
-            members.append(value)
-        elif kind is list:
-            members += value[:_LIST_HEAD]
-    return members
+        if type(value) is dict and name not in _ECHOES:
+            yield value
+        elif type(value) is list and name not in _ECHOES:
+            yield from value[:_LIST_HEAD]
 
 
-def _of_signs(
-    form: Form, node: Mapping[Any, Any], call: ToolCall, now: float | None, depth: int
-) -> Finding | None:
-    doubt: Finding | None = None
+def _of_signs(node: Mapping[Any, Any], call: ToolCall, now: float | None, depth: int) -> Finding | None:
+    form = form_of(node)
     for role, key in form.signs:
         value = node[key]
         deepest = 0 if role.partial == "errors" else 2
@@ -117,17 +93,15 @@ def _of_signs(
         if found is None and role.stale and depth < 2:
             found = stale.of_field(role, key, value, call, now)
         if found is None and (role.day or role.bound is not None):
-            found = plausible.of_field(role, key, value, call)
-        if found is not None and not found.doubtful:
+            found = plausible.of_field(role, key, value)
+        if found is not None:
             return found
-        doubt = doubt or found
-    if not (form.ordered or form.summed):
-        return doubt
-    signs = [(role, key, node[key]) for role, key in form.signs]
-    found = plausible.order(signs, node, call) if form.ordered else None
+    found = (
+        plausible.order([(role, key, node[key]) for role, key in form.signs], node) if form.ordered else None
+    )
     if found is None and form.summed:
-        found = plausible.of_fields(signs, node, call)
-    return found or doubt
+        found = plausible.of_fields(node)
+    return plausible.echo(node, call) if found is None and depth == 0 and call.arguments else found
 
 
 def computed(value: Any, call: ToolCall) -> Finding | None:
@@ -136,9 +110,7 @@ def computed(value: Any, call: ToolCall) -> Finding | None:
     if not isinstance(expression, str):
         return None
     try:
-        got = float(value) if isinstance(value, str | int | float) and len(str(value)[:40]) < 40 else None
-    except (ValueError, OverflowError):
+        got = float(value) if isinstance(value, int | float) or len(value) < 40 else None
+    except (TypeError, ValueError, OverflowError):
         return None
-    if got is None or not plausible.disagrees(expression, got):
-        return None
-    return plausible.finding(expression, got)
+    return None if got is None else plausible.of_expression(expression, got)

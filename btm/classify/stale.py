@@ -21,7 +21,6 @@ ANY_S = 30 * DAY_S
 _LIVE = form("stale", "live")
 _PAST = form("stale", "past")
 _NOTE = form("stale", "note")
-_WARNING = form("stale", "warning")
 
 
 def _found(rule: str, reason: str, sure: float) -> Finding:
@@ -35,8 +34,7 @@ def of_field(role: Role, key: str, value: Any, call: ToolCall, now: float | None
     sign = role.stale
     if sign == "flag":
         return _found("flag", f"{key} is true", 0.95) if value is True else None
-    if sign == "warning" and isinstance(value, str) and _WARNING.search(value[:200]):
-        return _found("warning-header", "the answer carries HTTP Warning 110 to 113", 0.95)
+
     if sign in ("note", "warning"):
         return _found("note", f"{key} says that this is not current", 0.85) if _is_old_note(value) else None
     if now is None or sign not in ("measured", "live"):

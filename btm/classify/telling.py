@@ -11,7 +11,7 @@ from btm.classify import body_keys as keys
 from btm.classify import deciding, partial, plain, refusals, texts
 from btm.classify.body_keys import Fields, fields_of
 from btm.classify.codes import is_failure, of_code
-from btm.classify.complaints import MOST_FIELDS, are_field_errors, are_sentences, is_validator_list
+from btm.classify.complaints import MOST_FIELDS, are_sentences
 from btm.classify.finding import CODE
 from btm.classify.reading import field
 from btm.model import Effect, ToolCall
@@ -30,8 +30,6 @@ _NO_STATUS = frozenset({"type", "name", "reason", "title"})
 _NO_MESSAGE = frozenset({"text", "body", "title", "description"})
 _MILD = frozenset({"warning", "note", "notice", "info", "hint", "remark", "information"})
 """Messages that never say of an answer with data of its own that it failed; nor does the reason for a status."""
-
-_LOG_ENTRY = frozenset({"timestamp", "time", "count", "id", "level", "line"})
 
 
 def is_quiet(body: Mapping[Any, Any]) -> bool:
@@ -175,41 +173,10 @@ def _has_payload(body: Mapping[str, Any], call: ToolCall) -> bool:
     data, errors = body.get("data"), body.get("errors", body.get("Errors"))
     if isinstance(data, Mapping | list) and data and (errors or body.get("error")):
         members = [*islice(data.values(), 20)] if isinstance(data, Mapping) else data[:20]
-        return any(member not in (None, [], {}) for member in members) and not _are_failed_items(data)
+        return any(member not in (None, [], {}) for member in members)
     if call.effect is Effect.WRITE and isinstance(errors, list) and partial.some_succeeded(body):
         return True
-    status = body.get("status")
-    if isinstance(status, str) and status[:40].lower() in keys.IN_PART:
-        return True
     return _says_well(body, fields_of(body))
-
-
-def _are_failed_items(data: Any, name: object = "") -> bool:
-    """Whether every item of a list says of itself that it failed (batches of one, Zoho's envelope)."""
-    return (
-        isinstance(data, list)
-        and 0 < len(data) <= 20
-        and all(
-            isinstance(item, Mapping)
-            and (
-                any(str(item.get(k))[:20].lower() in keys.FIRM_BAD for k in _SEVERITIES)
-                or _NAMES_ERROR.fullmatch(str(item.get("code"))[:60]) is not None
-                or (
-                    name == "messages"
-                    and any(isinstance(v, str) and keys.is_error(k) for k, v in item.items())
-                )
-            )
-            and any(
-                isinstance(v, str) and (k in ("message", "code", "text") or keys.is_error(str(k)))
-                for k, v in item.items()
-            )
-            for item in data
-        )
-    )
-
-
-_SEVERITIES = ("status", "type", "level", "severity")
-_NAMES_ERROR = re.compile(r"(?:[A-Z]+_)*(?:ERROR|FAILURE|EXCEPTION)(?:_[A-Z]+)*")
 
 
 def _is_record(named: Fields, call: ToolCall) -> bool:
@@ -270,21 +237,8 @@ def _says_error(name: str, value: Any, body: Mapping[str, Any], named: Fields, c
         return any(inner not in (None, "", [], {}, 0, False) for inner in islice(value.values(), 20))
     if isinstance(value, list):
         about_errors = keys.ERROR_TOOL.search(call.tool[:80]) is not None
-        return "errorMessages" in body or (
-            not about_errors and (len(body) <= 4 or _are_messages(value, body))
-        )
+        return "errorMessages" in body or not about_errors
     return True
-
-
-def _are_messages(values: list[Any], body: Mapping[str, Any]) -> bool:
-    first = values[0]
-    if "data" in body and not body["data"]:
-        return True
-    if isinstance(first, str):
-        return len(body) <= 3
-    if not isinstance(first, Mapping) or not _LOG_ENTRY.isdisjoint(first):
-        return False  # entries of a log
-    return any(k in first for k in ("message", "msg", "detail", "code", "reason"))
 
 
 def _is_message(body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool:
@@ -295,7 +249,7 @@ def _is_message(body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool:
     small = _of_small(body, named, call) if len(body) <= 2 else None
     if small is not None:
         return small
-    if are_field_errors(body) or (writes and are_sentences(body)):
+    if writes and are_sentences(body):
         return True
     said = [*islice(_words(body, named), 3)]
     if not said:
@@ -303,8 +257,7 @@ def _is_message(body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool:
         return told and not any(body[name] for name in named.payload) and _is_coded(body, named)
     if len(body) <= _SMALL and any(_is_marked(value) for value in body.values()):
         return True
-    if "documentation_url" in body and len(body) <= 5:
-        return True
+
     if any(
         str(body[c])[:40].lower() in keys.GOOD_CODES for c in named.codes if c in ("code", "type", "name")
     ):
@@ -331,7 +284,7 @@ def _is_marked(value: Any) -> bool:
 
 def _of_small(body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool | None:
     """Whether a body of one or two fields is an error's; None where its form does not say."""
-    detail, writes = body.get("detail"), call.effect is Effect.WRITE
+    writes = call.effect is Effect.WRITE
     if len(body) == 1:
         only, value = next(iter(body.items()))
         if isinstance(value, str) and only in named.messages and keys.bare(only) not in _NO_MESSAGE:
@@ -340,14 +293,6 @@ def _of_small(body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool | 
             return plain.read(value, call.tool, writes=writes).chance >= plain.FAILED
         if isinstance(value, Mapping) and only not in named.errors:
             return not is_quiet(value) and tells_failure(value, call)
-    if isinstance(detail, Mapping):
-        return tells_failure(detail, call)
-    if isinstance(detail, list):
-        return is_validator_list(detail)
-    if any(_are_failed_items(value, name) for name, value in body.items()):
-        return not partial.some_succeeded(body)
-    if isinstance(detail, str) and detail:
-        return plain.of_plain_text(detail, "") is not None or texts.of_error_text(detail) is not None
     return None
 
 
@@ -369,8 +314,7 @@ def _is_coded(body: Mapping[str, Any], named: Fields) -> bool:
         value = body[name]
         if isinstance(value, str) and value and (is_known_code(value) or _looks_like_code(name, value)):
             return True
-        if type(value) is int and name == "code" and value > 1 and not body.get("data"):
-            return True
+
     return False
 
 

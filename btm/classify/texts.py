@@ -7,22 +7,17 @@ from collections.abc import Iterator
 
 from btm.classify import carriers, codes, languages, retry_after, types
 from btm.classify.carriers import Carried
-from btm.classify.codes import of_code, of_json_rpc, of_status, status_in
+from btm.classify.codes import of_code, of_status, status_in
 from btm.classify.finding import DEFAULT, WEAK, Finding, surest
 from btm.classify.rules import form, wording
-from btm.classify.types import of_python_text
 from btm.model import ErrorKind as K
-from btm.model import ToolCall
 
 HEAD, TAIL = 420, 230
 """Characters of a text that rules look at: its beginning, and its end where a traceback names the error."""
 
 _QUOTED = form("texts", "quoted")
 _QUOTES = ("'", '"', "`", "\u2018", "http")  # with which all that it finds begins
-_EXIT = form("texts", "exit")
 _MYSQL_ARGS = re.compile(r"\((\d{4}), ?[\"']")
-_MYSQL = re.compile(r"\berror (\d{4}) \(\w{5}\)", re.IGNORECASE)
-_RPC = re.compile(r"(?:mcp|json-?rpc|rpc)? ?error:? ?\(?(-32\d{3})\b", re.IGNORECASE)
 _QUOTED_CODE = form("texts", "quoted_code")
 _CODES = (  # each with a piece of text that it needs: most texts have none
     (") when calling", re.compile(r"\((\w{4,60})\) when calling")),
@@ -42,8 +37,6 @@ _ASIDE = re.compile(r"\s\([^()]{8,200}\)\W*$")
 """What stands in brackets at the end adds to what was said before."""
 
 _CLOSES = (")", ").", ")!")
-_BRACKET_ERRNO = form("texts", "bracket_errno")
-_PYTHON = form("texts", "python")
 _PER_MINUTE = re.compile(r"(?:per|/) ?(?:\d+ )?(?:second|minute|hour|min|sec)\b")
 
 
@@ -68,13 +61,10 @@ def _in_words(text: str, status: int | None) -> Finding | None:
     if foreign is not None:
         return foreign
     bare = unquoted(low)
-    last = codes.of_strerror(low.rstrip().rpartition(": ")[2])
-    if last is not None:
-        return last
+
     said = _ASIDE.sub("", bare) if bare.endswith(_CLOSES) else bare
     found = phrase_in(said)
-    if found is None and said != bare:
-        found = phrase_in(bare)
+
     if found is not None and found.kind is K.QUOTA_EXHAUSTED and _PER_MINUTE.search(low):
         return found._replace(kind=K.RATE_LIMIT, reason="a quota of requests per second, minute or hour")
     quoted = bare != low and (status is None or "{" in text)
@@ -86,18 +76,10 @@ def _in_words(text: str, status: int | None) -> Finding | None:
 
 def _in_numbers(text: str) -> Finding | None:
     """Codes with a fixed form: errno, MySQL's numbers, and the names that AWS, gRPC, Node and Google use."""
-    if "rrno" in text or "inError" in text:
-        found = _BRACKET_ERRNO.search(text)
-        if found:
-            return codes.of_errno(int(found.group(1) or found.group(2)))
-    if "rror 1" in text or "ROR 1" in text:
-        mysql = _MYSQL.search(text)
-        if mysql:
-            return codes.of_mysql(int(mysql.group(1)))
     if text[:1] == "(":
         mysql = _MYSQL_ARGS.match(text)
         if mysql:
-            return codes.of_mysql(int(mysql.group(1)))
+            return codes.of_number("mysql", mysql[1])
     for cue, pattern in _CODES:
         if cue not in text:
             continue
@@ -110,12 +92,6 @@ def _in_numbers(text: str) -> Finding | None:
                     else known
                 )
     return None
-
-
-def exit_code_in(text: str) -> int | None:
-    """Return the exit code that a text names ("exit code 126", "returned non-zero exit status 1"), if any."""
-    found = _EXIT.search(text[:300])
-    return int(found.group(1)) if found else None
 
 
 def of_error_text(text: str) -> Finding | None:
@@ -152,32 +128,24 @@ def missing(found: Finding | None) -> Finding | None:
 
 def _of_layers(carried: Carried) -> Iterator[Finding | None]:
     for name in carried.types:
-        yield of_class(name, carried.inner)
+        yield of_class(name)
     if carried.kind is not None:
-        yield Finding(
-            carried.kind,
-            f"carrier:{carried.layers[-1]}",
-            f"the form of {carried.layers[-1]}",
-            0.9,
-            reached=False,
-        )
-    if carried.code is not None:
-        yield of_json_rpc(carried.code)
+        name = carried.layers[-1]
+        yield Finding(carried.kind, f"carrier:{name}", f"the form of {name}", 0.9, reached=False)
+
     if carried.reply is not None:
-        yield codes.of_reply(carried.reply, carried.inner)
+        yield codes.of_reply(carried.reply)
     if carried.exit is not None:
-        yield codes.of_exit_code(carried.exit)
+        yield codes.of_number("exit", carried.exit)
 
 
-def of_class(name: str, text: str = "") -> Finding | None:
-    """Return what the name of a class (``java.net.ConnectException``), a code or a SQLSTATE says, with its message."""
+def of_class(name: str) -> Finding | None:
+    """Return what the name of a class (``java.net.ConnectException``), a code or a SQLSTATE says."""
     parts = [part for part in re.split(r"[.:$\\]+", name) if part]
     if not parts:
         return None
     root, bare = parts[0], parts[-1]
-    python = of_python_text(bare, text, ToolCall(""), None) if len(parts) == 1 else None
-    if python is not None:
-        return python
+
     known = types.known_type(bare, root)
     if bare == "SyntaxError":  # JavaScript says so of JSON, too: its words go first
         return Finding(K.INVALID_ARGUMENTS, "type:SyntaxError", "the text names SyntaxError", DEFAULT)
@@ -187,7 +155,7 @@ def of_class(name: str, text: str = "") -> Finding | None:
         sure = known.sure - 0.08 if known.sure > DEFAULT else DEFAULT
         return Finding(known.kind, f"type:{bare}", f"the text names {bare}", sure, reached=known.reached)
     if len(bare) == 5 and any(c.isdigit() for c in bare):
-        return codes.of_sqlstate(bare, text)
+        return codes.of_sqlstate(bare)
     code = of_code(bare)
     if code is not None and code.kind is not K.UNKNOWN:
         return code
@@ -203,21 +171,13 @@ def of_words(text: str) -> Finding | None:
     A status in the text and its words are read together; a fixed code outranks both unless it is broad.
     """
     text = trim(text)
-    more = text.find("\nFor ")
-    if more > 0:  # where to read on: a page about errors in general
-        text = text[:more]
-    python = _PYTHON.search(text) if "Error: " in text else None
-    if python is not None:
-        said = of_python_text(python.group(1), python.group(2), ToolCall(""), None)
-        if said is not None:
-            return said
+
     status = status_in(text)
     words = _in_words(text, status)
     best = surest((words, _in_numbers(text)))
     if status is not None:
         best = of_status(status, best)
-    if best is None or best.confidence <= WEAK:
-        best = _weak_numbers(text, best)
+
     if best is None:
         return None
     wait = retry_after.in_text(text)
@@ -231,17 +191,3 @@ def rate_or_quota(found: Finding) -> Finding:
             kind=K.RATE_LIMIT, reason=f"{found.reason}, free again in {found.retry_after_s:g} s"
         )
     return found
-
-
-def _weak_numbers(text: str, best: Finding | None) -> Finding | None:
-    rpc = _RPC.search(text) if "-32" in text else None
-    if rpc:
-        known = of_json_rpc(int(rpc.group(1)))
-        if known and (best is None or known.confidence > best.confidence):
-            best = known
-    code = exit_code_in(text)
-    if code:
-        known = codes.of_exit_code(code)
-        if known and (best is None or known.confidence > best.confidence):
-            best = known
-    return best

@@ -41,6 +41,11 @@ def shapes() -> defaultdict[str, Counter[int]]:
     return found
 
 
+def bare(code: str) -> str:
+    """Return a code without case and punctuation and the ending that says that it is one."""
+    return codes._SUFFIX.sub("", codes._PUNCTUATION.sub("", code[:80].lower()))
+
+
 def kind_by(name: str, statuses: Counter[int]) -> K | None:
     """Return the one kind that the statuses of a name mean, or None; vague ones leave it to the words of the name."""
     telling = {status for status in statuses if status and status not in VAGUE}
@@ -54,14 +59,14 @@ def main(arguments: list[str]) -> None:
     made_before = frozenset(n for listed in rules.table("cloud_codes").values() for n in listed.split())
     known, unknown, told = 0, Counter[K](), defaultdict[K, set[str]](set)
     for name, statuses in shapes().items():
-        if (codes.bare(name) not in made_before and codes.of_code(name) is not None) or types.known_type(
+        if (bare(name) not in made_before and codes.of_code(name) is not None) or types.known_type(
             name
         ) is not None:
             known += 1
             continue
         kind = kind_by(name, statuses)
         if kind is not None:
-            told[kind].add(codes.bare(name))
+            told[kind].add(bare(name))
         else:
             unknown[K.UNKNOWN] += 1
     print(f"{known} named by rules, {sum(map(len, told.values()))} by status, {unknown.total()} not told")

@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 
 from btm.classify import carriers, confidence, deciding, plain, rules, texts
-from btm.classify.plain import _first_part, _subject
+from btm.classify.plain import _subject
 from btm.model import ErrorKind, Family
 
 DATA = Path(rules.__file__).with_name("data") / "decision.toml"
@@ -60,7 +60,7 @@ def examples(paths: list[str]) -> tuple[list[dict[str, float]], np.ndarray, list
             carried = carriers.strip(head)
             if carried is not None and carried.exit == 0:
                 continue
-            found = texts.of_carried(_first_part(carried)) if carried else texts.of_words(_subject(head))
+            found = texts.of_carried(carried) if carried else texts.of_words(_subject(head))
             if carried is not None and plain._is_sure(carried, found, row["tool"], head, len(value)):
                 continue
             shown.append(
