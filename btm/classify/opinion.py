@@ -243,7 +243,6 @@ def has_one(value: Any) -> bool:
 
 
 _STATUSES = ("status_code", "statusCode", "http_status")
-_LEANS = 0.6
 _WORTH = -2.0
 """The least that names say where values say the rest: 2 of 90 answers that look like failures' have less."""
 
