@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from btm.classify import carriers, deciding, languages, plain, rules, texts
 from btm.classify.engine import classify
-from btm.model import Effect, Outcome, ToolCall
+from btm.classify.finding import Finding
+from btm.model import Outcome, ToolCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +34,9 @@ def account_of(text: str, call: ToolCall) -> Account:
     carried = carriers.strip(text)
     inner = carried.inner if carried is not None else text
     told = plain.read(text, call.tool)
-    said = texts.of_words(inner) if inner else None
-    shown = deciding.evidence(text, len(text), call.tool, carried, said, writes=call.effect is Effect.WRITE)
+    shown = deciding.evidence(
+        text, len(text), call.tool, carried, _said(inner), writes=call.effect.value == "write"
+    )
     weights = deciding.weights()
     summed = ((name, weights.get(name, 0.0) * much) for name, much in shown.items())
     signs = sorted(summed, key=lambda sign: -abs(sign[1]))
@@ -50,3 +52,7 @@ def account_of(text: str, call: ToolCall) -> Account:
         signs=tuple(signs),
         chance=told.chance,
     )
+
+
+def _said(inner: str) -> Finding | None:
+    return texts.of_words(inner) if inner else None

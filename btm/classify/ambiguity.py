@@ -54,15 +54,18 @@ def is_ambiguous(finding: Finding, call: ToolCall, text: str = "") -> bool:
         return True
     if finding.kind not in _MAYBE or finding.status_code in _refused():
         return False
-    status = finding.status_code or 0
-    if status >= 500 and status != _UNAVAILABLE:
+    open_status = finding.status_code is not None and finding.status_code >= 500
+    if open_status and finding.status_code != _UNAVAILABLE:
         return True
     read = text[:_READ]
     if _SAYS_UNREACHED.search(read) or (finding.kind is K.UNAVAILABLE and _SAYS_CLOSED.search(read)):
         return False
-    # A service that says itself that a route has vanished did nothing.
-    vanished = finding.kind is K.SCHEMA_DRIFT and finding.rule.startswith(("text:", "code:"))
-    return status >= 500 or (finding.reached and not vanished)
+    if open_status:
+        return True
+    if finding.kind is K.SCHEMA_DRIFT and finding.rule.startswith(("text:", "code:")):
+        # Said by the service itself, which then did nothing.
+        return False
+    return finding.reached
 
 
 @cache

@@ -39,6 +39,7 @@ def of_mapping(
     exit_code = body[exits[0]] if exits else None
     if type(exit_code) is int and (failed or not _is_of_a_job(body)):
         return _of_command(body, exit_code, call)
+
     if not failed and not tells_failure(body, call):
         part = failing_part(body, call)
         return _of_refusal(body, call, now) if part is None else of_mapping(part, call, now, failed=True)

@@ -45,10 +45,10 @@ GOOGLE_STATUS = words_of("google_status")
 
 _CODED = re.compile(
     r"(?<!zip)(?<!post)(?<!postal)(?<!country)(?<!currency)(?<!area)(?<!product)(?<!item)(?<!language)(?<!promo)(?<!coupon)(?<!bar)"
-    r"(?<!source)(?<!color)(?<!airport)(?<!auth)(?<!voucher)(?<!booking)(?<!qr)(?<!sku)(?:code|cd|errno|status|result)$"
+    r"(?<!source)(?<!color)(?<!airport)(?<!auth)(?<!voucher)(?<!booking)(?<!qr)(?<!sku)(?:code|cd|errno|status|result|stat)$"
     r"|^(?:ret|err|res|cod)$"
 )
-_SAID = re.compile(r"(?:message|msg|desc|reason|text|detail)(?:s|\d)?$")
+_SAID = re.compile(r"(?:message|msg|desc|description|reason|text|detail)(?:s|\d)?$")
 """Names of a service's own codes, and of what it says beside them."""
 
 _ROLES = ("errors", "messages", "statuses", "codes", "flags", "write_flags", "exits", "wordy", "parts")

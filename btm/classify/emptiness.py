@@ -77,6 +77,7 @@ def _of_text(text: str, tool: _Tool) -> Finding | None:
         return _found("a table with a header and no rows", 0.8)
     if text.lstrip().startswith("<") and _FEED.match(text) and not _ENTRY.search(text):
         return _found("a feed without entries", 0.8)
+
     if _SAYS_NONE.search(text):
         return _found("the text says that nothing was found", 0.85)
     nothing = _NOTHING if tool.looks else _NO_LIST
@@ -103,6 +104,7 @@ def could_be_empty(value: Any) -> bool:
     for member in value.values():
         if not member and (member is None or type(member) in (list, dict, str)):
             return True
+
         if type(member) is dict and len(member) <= 3 and could_be_empty(member):
             return True
     return False
@@ -127,6 +129,7 @@ def _of_mapping(body: Mapping[str, Any], tool: _Tool, *, nested: bool = False) -
         return None
     if not body:
         return _found("an empty object came back", 0.85)
+
     if not nested and _is_bare_list(body, tool):
         return _found("the list that the answer is about is empty", 0.85)
     empty = False
@@ -154,12 +157,14 @@ def _is_bare_list(body: Mapping[str, Any], tool: _Tool) -> bool:
 def _field(name: str, value: Any, tool: _Tool, nested: bool) -> _Field:
     if value is None:
         return _Field.EMPTY if nested or name in _ANSWER_NAMES else _Field.NEUTRAL
+
     if value == "" and name.endswith("s") and tool.looks and _holds_answer(name, tool):
         return _Field.EMPTY  # an element of XML without members
     if isinstance(value, list | Mapping) and not value:
         if name in _TRIMMINGS or _GOOD_NEWS.search(name) or not _holds_answer(name, tool):
             return _Field.NEUTRAL
         return _Field.EMPTY
+
     if isinstance(value, Mapping):
         inner = next((value[k] for k in _INNER if isinstance(value.get(k), list)), None)
         if inner is not None and name in _HOLDERS | {"hits"}:

@@ -112,7 +112,7 @@ def _classify(
             return _outcome(_with_history(found, history), call, value)
     parsed, failure = explicit.read(value, call, moment)
     if failure is not None and not failure.doubtful:
-        if opinion.doubts(failure, parsed, call):
+        if call.effect is not Effect.WRITE and opinion.doubts(failure, parsed, call):
             return _doubtful(failure._replace(confidence=opinion.SUSPECTED))
         return _outcome(_with_history(failure, history), call, value)
     quiet = silent.find(parsed, call, expectations, shape, moment)

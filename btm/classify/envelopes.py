@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any
 
 from btm.classify import body_keys as keys
+from btm.classify.refusals import is_refused_write
 from btm.classify.telling import http_status, is_no, is_quiet, tells_failure
 from btm.model import Effect, ToolCall
 
@@ -48,6 +49,8 @@ def failing_node(
     """
     for node in [answer] if whole else _nodes(answer):
         if _verdict_is_bad(node, call) or (node is answer and tells_failure(node, call)) or _is_marked(node):
+            return node
+        if call.effect is Effect.WRITE and is_refused_write(node, keys.fields_of(node)):
             return node
     return None
 

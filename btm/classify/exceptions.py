@@ -171,6 +171,7 @@ def _status_of(known: _Facts, root: str) -> int | None:
     value = field(response, "status_code", "status", "HTTPStatusCode")
     if value is None and isinstance(response, Mapping):
         value = field(field(response, "ResponseMetadata"), "HTTPStatusCode")
+
     return value if type(value) is int and is_failure(value) else None
 
 
@@ -207,6 +208,7 @@ def _codes_of(error: BaseException, known: _Facts, root: str, text: str) -> list
     name = qualified(type(error))[1]
     reply = _REPLY.search(text) if name in _REPLIES else None
     numbers = {"exit": known.get("returncode"), "smtp": reply[1] if reply else known.get("smtp_code")}
+
     if "losed" in name:
         numbers["websocket"] = known.get("code")
     return [

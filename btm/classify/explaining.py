@@ -75,6 +75,7 @@ def _status(body: Mapping[str, Any]) -> int | None:
 
 def _is_validator(body: Mapping[str, Any]) -> bool:
     errors = body.get("errors")
+
     if isinstance(errors, Mapping) and errors:
         return all(isinstance(v, str | list) for v in list(errors.values())[:10])
     if isinstance(errors, list) and errors and isinstance(errors[0], Mapping) and "field" in errors[0]:

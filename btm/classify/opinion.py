@@ -43,6 +43,8 @@ _NAME = re.compile(r"[A-Za-z]+(?:[_.-][A-Za-z]+)+")
 _PARTS = re.compile(r"[_.\s-]+")
 _NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,8})?")
 _SAID = re.compile(r"[\"'][^\"']*[^\W\d_]{2} [^\W\d_]")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_LONGEST, _SPELLING = 16, 1.2
 _PLAIN_WORD = re.compile(r"[A-Za-z][A-Za-z_.-]*")
 
 
@@ -203,6 +205,29 @@ def of_failure(found: Finding, text: str, sure: float, call: ToolCall) -> dict[s
     return shown
 
 
+def spelled(text: str) -> tuple[float, list[str]]:
+    """Return the distinct words of what a failure says, for their spelling, and how much each counts."""
+    said = {word[:_LONGEST] for word in _LETTERS.findall(_CAPITALS.sub(" ", text[:_SHOWN]).lower())}
+    return _SPELLING / math.sqrt(max(1, len(said))), [*said]
+
+
+def pieces_of(word: str) -> set[str]:
+    """Return the pieces of a word, three to five letters with its ends (n-grams): inflected and joined words share them."""
+    ends = f" {word} "
+    return {ends[at : at + size] for size in (3, 4, 5) for at in range(len(ends) - size + 1)}
+
+
+@lru_cache(maxsize=4_096)
+def _by_spelling(word: str) -> Mapping[str, float]:
+    """Return for and against which kinds a word speaks by its spelling."""
+    known = _weights()[1]
+    total: dict[str, float] = {}
+    for piece in pieces_of(word):
+        for label, weight in known.get(f"g {piece}", ()):
+            total[label] = total.get(label, 0.0) + weight
+    return total
+
+
 Weights = Mapping[str, tuple[tuple[str, float], ...]]
 """For each sign, the labels that it speaks for or against, and how much."""
 
@@ -234,15 +259,22 @@ def has_one(value: Any) -> bool:
     """Whether an answer may look like a failure's at all: many rows never do, most fields by their names do not."""
     if type(value) is dict:
         found = _by_names(tuple(islice(value, _WIDEST + 1)))
-        return found and not any(
-            type(value.get(name)) is int and value[name] // 100 == 2 for name in _STATUSES
-        )
+        return found and not _says_well(value)
     if type(value) is str:
         return len(value) <= _PROSE and value[:1] != "<"
     return isinstance(value, Mapping | list | tuple) and 0 < len(value) <= _ITEMS
 
 
+def _says_well(body: Mapping[str, Any]) -> bool:
+    """Whether a body says outright that all is well: rules look for what contradicts that."""
+    if any(body.get(name) is True for name in _GOOD) or any(body.get(name) is False for name in _BAD):
+        return True
+    return any(type(body.get(name)) is int and body[name] // 100 == 2 for name in _STATUSES)
+
+
+_GOOD, _BAD = ("success", "ok", "succeeded"), ("error", "isError", "is_error", "failed")
 _STATUSES = ("status_code", "statusCode", "http_status")
+_LEANS = 0.6
 _WORTH = -2.0
 """The least that names say where values say the rest: 2 of 90 answers that look like failures' have less."""
 
@@ -302,6 +334,10 @@ def reconsidered(found: Finding, text: str, sure: float, call: ToolCall) -> tupl
     if found.confidence >= EXACT or not found.rule.startswith(READ_BY):
         return found, None
     total = _summed(of_failure(found, text, sure, call), _weights()[1])
+    much, said = spelled(text)
+    for word in said:
+        for label, weight in _by_spelling(word).items():
+            total[label] += much * weight
     best = max(total, key=total.__getitem__)
     kind, ahead = ErrorKind(best), total[best] - total.get(found.kind, -math.inf)
     likely = 1.0 / math.fsum([math.exp(max(-30.0, logit - total[best])) for logit in total.values()])

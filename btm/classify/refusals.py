@@ -11,12 +11,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from btm.classify import body_keys as keys
+from btm.classify import texts
+from btm.classify.finding import WORDS
 from btm.classify.rules import form
+from btm.model import ErrorKind as K
 
 _MOST = 12
 """Fields of an answer that can be no more than a refusal."""
 
-_WIDEST, _FEW = 20, 6
+_WIDEST, _FEW, _SENTENCE = 30, 6, 160
 OWN = frozenset({"id", "name", "_id", "uuid", "jobs", "runs", "tests", "results", "items", "steps"})
 """Fields that what was made has, or what was asked for."""
 
@@ -51,9 +54,40 @@ def is_refused_write(body: Mapping[str, Any], named: keys.Fields) -> bool:
         and any(isinstance(body[name], str) and _says_bad(body[name]) for name in named.coded)
     ):
         return not OWN.intersection(named.payload)
+    if (
+        len(body) <= _WIDEST
+        and named.said
+        and not OWN.intersection(named.payload)
+        and _words_refuse(body, named)
+    ):
+        return True
+    if len(body) == 1 and _are_refused(next(iter(body.values()))):
+        return True
     if len(named.firm) > _FEW or not any(body[flag] is False for flag in named.write_flags):
         return False
     return any(isinstance(body[k], str) and body[k] for k in (*named.messages, *named.errors, *named.codes))
+
+
+def _are_refused(items: Any) -> bool:
+    """Whether every item of a list has an error of its own (a batch of one message)."""
+    return (
+        isinstance(items, list)
+        and 0 < len(items) <= _WIDEST
+        and all(
+            isinstance(item, Mapping)
+            and any(isinstance(v, str) and v and keys.is_error(str(k)) for k, v in item.items())
+            for item in items
+        )
+    )
+
+
+def _words_refuse(body: Mapping[str, Any], named: keys.Fields) -> bool:
+    """Whether what a service says beside a code that is none of success is a failure by its words (``Txn not found``)."""
+    said = [body[name].strip() for name in named.said if isinstance(body[name], str) and body[name].strip()]
+    if any(map(says_done, said)) or any(_says_well(body[name]) for name in named.coded):
+        return False
+    found = [texts.of_words(text) for text in said if len(text) <= _SENTENCE]
+    return any(one is not None and one.kind is not K.UNKNOWN and one.confidence >= WORDS for one in found)
 
 
 def _says_bad(status: str) -> bool:

@@ -221,6 +221,10 @@ class ShapeProfile:
             rows.extend(ShapeRow(path, kind, share * weight) for kind, share in kinds.items())
         return tuple(rows)
 
+    def observe(self, result: Any, weight: float = 1.0) -> ShapeProfile:
+        """Return the profile after one more successful result."""
+        return self.merge(ShapeProfile.from_rows(self.evidence(result, weight)))
+
     def merge(self, other: ShapeProfile) -> ShapeProfile:
         """Return the sum of two profiles."""
         counts = dict(self.counts)
@@ -314,6 +318,7 @@ def lower_bound(seen: float, missed: float) -> float:
         return float(0.05 ** (1.0 / (1.0 + seen)))
     with no_fork():
         from scipy.special import betaincinv  # noqa: PLC0415 - only fields that were absent before need it
+
     return float(betaincinv(1.0 + seen, 1.0 + missed, 0.05))
 
 

@@ -1,9 +1,8 @@
-"""Marks of an old answer that stand in the data: a stale flag, a note that says so, an as_of long past."""
+"""Marks of an old answer that stand in the data: a stale flag, an as_of long past, HTTP's Warning 110."""
 
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import islice
 from typing import Any
 
 from btm.classify import dates
@@ -35,6 +34,7 @@ def of_field(role: Role, key: str, value: Any, call: ToolCall, now: float | None
     sign = role.stale
     if sign == "flag":
         return _found("flag", f"{key} is true", 0.95) if value is True else None
+
     if sign in ("note", "warning"):
         return _found("note", f"{key} says that this is not current", 0.85) if _is_old_note(value) else None
     if now is None or sign not in ("measured", "live"):
@@ -70,5 +70,12 @@ def _time_of_tool(tool: str) -> tuple[bool, bool]:
 
 def _was_asked_for(value: Any, call: ToolCall) -> bool:
     """A caller who asked for a day of the past got what was asked for."""
-    asked = islice(call.arguments.values(), 30) if isinstance(value, str) else ()
-    return any(isinstance(argument, str) and value[:10] in argument[:100] for argument in asked)
+    if not isinstance(value, str):
+        return False
+    day = value[:10]
+    for index, argument in enumerate(call.arguments.values()):
+        if index >= 30:
+            break
+        if isinstance(argument, str) and day in argument[:100]:
+            return True
+    return False

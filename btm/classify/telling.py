@@ -81,7 +81,7 @@ def tells_failure(body: Mapping[str, Any], call: ToolCall) -> bool:
         return not _is_record(named, call)
     if http_status(body) is not None:
         return True
-    if any(_says_error(name, body[name], body, named, call) for name in named.errors):
+    if _error_value(body, named, call) is not None:
         return not _is_record(named, call)
     if "errors" in body and deciding.judges(call.tool):
         return False  # a finding about what was to be checked
@@ -113,10 +113,11 @@ def _tells_what_went_wrong(data: Any) -> bool:
 
 
 def _says_well(body: Mapping[str, Any], named: Fields) -> bool:
-    return any(body[flag] is True for flag in named.flags) or body.get("status") in _WELL
-
-
-_WELL = ("success", "ok", "succeeded")
+    return any(body[flag] is True for flag in named.flags) or body.get("status") in (
+        "success",
+        "ok",
+        "succeeded",
+    )
 
 
 def _number(value: Any) -> Any:
@@ -216,6 +217,11 @@ def _is_answer(body: Mapping[str, Any], name: str) -> bool:
     return known > 0 and known * 2 >= len(others) and (not data or _tells_what_went_wrong(data))
 
 
+def _error_value(body: Mapping[str, Any], named: Fields, call: ToolCall) -> Any:
+    """The value under the first error field that says something, or None."""
+    return next((body[n] for n in named.errors if _says_error(n, body[n], body, named, call)), None)
+
+
 def _says_error(name: str, value: Any, body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool:
     if value is True:
         return len(named.firm) <= _SMALL  # one fact of a record among many
@@ -251,6 +257,7 @@ def _is_message(body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool:
         return told and not any(body[name] for name in named.payload) and _is_coded(body, named)
     if len(body) <= _SMALL and any(_is_marked(value) for value in body.values()):
         return True
+
     if any(
         str(body[c])[:40].lower() in keys.GOOD_CODES for c in named.codes if c in ("code", "type", "name")
     ):
@@ -307,6 +314,7 @@ def _is_coded(body: Mapping[str, Any], named: Fields) -> bool:
         value = body[name]
         if isinstance(value, str) and value and (is_known_code(value) or _looks_like_code(name, value)):
             return True
+
     return False
 
 

@@ -61,8 +61,10 @@ def _in_words(text: str, status: int | None) -> Finding | None:
     if foreign is not None:
         return foreign
     bare = unquoted(low)
+
     said = _ASIDE.sub("", bare) if bare.endswith(_CLOSES) else bare
     found = phrase_in(said)
+
     if found is not None and found.kind is K.QUOTA_EXHAUSTED and _PER_MINUTE.search(low):
         return found._replace(kind=K.RATE_LIMIT, reason="a quota of requests per second, minute or hour")
     quoted = bare != low and (status is None or "{" in text)
@@ -130,6 +132,7 @@ def _of_layers(carried: Carried) -> Iterator[Finding | None]:
     if carried.kind is not None:
         name = carried.layers[-1]
         yield Finding(carried.kind, f"carrier:{name}", f"the form of {name}", 0.9, reached=False)
+
     if carried.reply is not None:
         yield codes.of_reply(carried.reply)
     if carried.exit is not None:
@@ -142,6 +145,7 @@ def of_class(name: str) -> Finding | None:
     if not parts:
         return None
     root, bare = parts[0], parts[-1]
+
     known = types.known_type(bare, root)
     if bare == "SyntaxError":  # JavaScript says so of JSON, too: its words go first
         return Finding(K.INVALID_ARGUMENTS, "type:SyntaxError", "the text names SyntaxError", DEFAULT)
@@ -167,11 +171,13 @@ def of_words(text: str) -> Finding | None:
     A status in the text and its words are read together; a fixed code outranks both unless it is broad.
     """
     text = trim(text)
+
     status = status_in(text)
     words = _in_words(text, status)
     best = surest((words, _in_numbers(text)))
     if status is not None:
         best = of_status(status, best)
+
     if best is None:
         return None
     wait = retry_after.in_text(text)

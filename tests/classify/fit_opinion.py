@@ -31,7 +31,7 @@ from btm.classify.recorded import classify_row
 from btm.model import Effect, ErrorKind, Family, Outcome, ToolCall
 
 DATA = Path(opinion.__file__).with_name("data") / "opinion.json"
-KNOWN, BULK = 1.0, 0.3
+KNOWN, BULK, WRITTEN = 1.0, 0.3, 0.3
 """How much a row counts that the rules know, and a success of a bulk."""
 LEAST = {"failed": 0.15, "kinds": 0.25}
 """Weights below are left out."""
@@ -97,7 +97,10 @@ def failure_signs(row: dict[str, Any], flagged: dict[str, Any]) -> dict[str, flo
     kind = "unknown" if flagged["kind"] == "ok" else flagged["kind"]
     found = Finding(ErrorKind(kind), flagged["rule"], "", 1.0, flagged["status"])
     text = flagged["detail"] or str(row["outcome"].get("value") or row["outcome"].get("message") or "")
-    return opinion.of_failure(found, text, flagged["confidence"], call_of(row))
+    shown = opinion.of_failure(found, text, flagged["confidence"], call_of(row))
+    much, said = opinion.spelled(text)
+    spelling = Counter(f"g {piece}" for word in said for piece in opinion.pieces_of(word))
+    return shown | {piece: much * times for piece, times in spelling.items()}
 
 
 def is_unflagged(row: dict[str, Any]) -> bool:
@@ -112,7 +115,9 @@ class Head:
     ) -> None:
         self.vectors = DictVectorizer()
         table = self.vectors.fit_transform(signs)
-        self.kept = np.flatnonzero(np.asarray((table != 0).sum(0)).ravel() >= 3)
+        rows_with = np.asarray((table != 0).sum(0)).ravel()
+        pieces = np.array([name.startswith("g ") for name in self.vectors.get_feature_names_out()])
+        self.kept = np.flatnonzero(rows_with >= np.where(pieces, 15, 3))
         self.table, self.labels = table[:, self.kept], np.array(labels)
         self.sets, self.weights = np.array(sets), np.array(weights)
 
@@ -128,7 +133,7 @@ class Head:
         for label, weights, bias in zip(classes, model.coef_, model.intercept_, strict=True):
             groups: dict[str, list[str]] = {f"{bias:.2f}": [""]}
             for name, weight in zip(names, weights, strict=True):
-                if abs(weight) >= least:
+                if abs(weight) >= (least / 3 if name.startswith("g ") else least):
                     groups.setdefault(f"{weight:.1f}", []).append(name)
             found[str(label)] = {
                 w: "|".join(sorted(n)) for w, n in sorted(groups.items(), key=lambda g: -float(g[0]))
@@ -139,7 +144,7 @@ class Head:
 def read(path: Path) -> Iterator[dict[str, Any]]:
     if path.suffix == ".txt":  # new to the rules, and they are not mended by them
         yield from (
-            row | {name: said(row, name) for name in ("first", "flagged")}
+            row | {name: said(row, name) for name in ("first", "flagged")} | {"written": True}
             for row in written_answers.rows(path)
         )
     else:
@@ -164,7 +169,7 @@ def heads(rows: list[dict[str, Any]]) -> tuple[Head, Head, list[dict[str, Any]],
     ]
     kinds = Head(
         [failure_signs(r, said(r, "flagged")) for r in failing], [r["label"] for r in failing],
-        [r["set"] for r in failing], [1.0 if "flagged" in r else KNOWN for r in failing],
+        [r["set"] for r in failing], [WRITTEN if "written" in r else KNOWN for r in failing],
     )  # fmt: skip
     plain = [
         r

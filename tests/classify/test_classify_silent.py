@@ -169,7 +169,7 @@ def test_expectations_are_checked_in_order_and_say_which_failed() -> None:
 def learned(*results: Any) -> ShapeProfile:
     profile = ShapeProfile()
     for result in results:
-        profile = profile.merge(ShapeProfile.from_rows(profile.evidence(result)))
+        profile = profile.observe(result)
     return profile
 
 

@@ -14,7 +14,7 @@ from btm.classify import ShapeProfile, ToolResult, classify
 from btm.model import Effect, Outcome, ToolCall
 
 CALL = ToolCall("get_order", {"order_id": "W1", "expression": "1+1"}, Effect.WRITE, at=1.8e9)
-SHAPE = ShapeProfile.from_rows(ShapeProfile().evidence({"a": {"b": [1]}}))
+SHAPE = ShapeProfile().observe({"a": {"b": [1]}})
 
 TEXTS = st.text(max_size=60) | st.sampled_from(
     [
