@@ -67,7 +67,7 @@ def test_an_unknown_text_is_named_once_and_the_next_one_like_it_has_its_kind(tmp
 
 
 def test_a_suspected_text_that_the_model_calls_a_result_is_no_longer_suspected() -> None:
-    text = "Booked for Friday. The service was unavailable on Sunday."
+    text = "Service unavailable was shown at the gate on Sunday"
     with ToolMemory.open(None, mode="advise", name_unknown=SimulatedModel({"kind": "ok"})) as memory:
         memory.call(ToolCall("gate", conversation="c", call_id="1"), lambda *_: text)
         assert memory.notices("c") != []
