@@ -11,6 +11,7 @@ from btm.classify import retry_after, texts, types
 from btm.classify.bodies import of_failed_value
 from btm.classify.codes import is_failure, of_code, of_number, of_sqlstate, of_status
 from btm.classify.finding import DEFAULT, EXACT, NONE, WEAK, Finding, names, surest
+from btm.classify.languages import is_foreign
 from btm.classify.parsing import parsed
 from btm.classify.reading import TEXT_LIMIT, attribute, chain, ends, field, message, qualified
 from btm.classify.types import of_python_error
@@ -101,7 +102,7 @@ def _of_one(error: BaseException, known: _Facts, call: ToolCall, now: float | No
 def _refined(typed: Finding | None, words: Finding | None, text: str) -> Finding | None:
     if typed is None or words is None or words.kind not in _REFINES_TYPE.get(typed.kind, ()):
         return typed
-    needed = _CERTAIN_WORDS.get(words.kind)
+    needed = None if is_foreign(words) else _CERTAIN_WORDS.get(words.kind)
     if words.confidence <= WEAK or (needed is not None and not needed.search(text)):
         return typed
     return words._replace(confidence=typed.confidence)

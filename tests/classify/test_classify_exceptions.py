@@ -247,3 +247,13 @@ def test_the_most_revealing_text_is_redacted() -> None:
 )
 def test_how_long_to_wait_is_read_from_any_layer_of_a_text(text: str, seconds: float) -> None:
     assert classify(ToolCall("get_messages"), error=RuntimeError(text)).retry_after_s == seconds
+
+
+def test_words_of_another_language_refine_a_type_as_english_ones_do() -> None:
+    lock = type("LockNotAvailable", (Exception,), {"__module__": "psycopg.errors", "sqlstate": "55P03"})
+    assert (
+        raised(lambda: (_ for _ in ()).throw(lock("could not obtain lock on row"))).kind
+        is ErrorKind.UNAVAILABLE
+    )
+    timed_out = lock("잠금 대기 시간 초과로 작업을 취소합니다.")
+    assert raised(lambda: (_ for _ in ()).throw(timed_out)).kind is ErrorKind.TIMEOUT
