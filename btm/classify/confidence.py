@@ -34,9 +34,14 @@ def of_failure(found: Finding, likely: float | None, *, raised: bool = False) ->
     """
     signs = signs_of_failure(found, likely)
     by = next(iter(signs))
-    if by not in rules.table("decision")["confidence"] or (raised and by in _RAISED):
+    if by not in rules.table("decision")["confidence"] or (raised and is_as_sure_as_its_rule(found)):
         return guessing.calibrated(found.confidence)
     return _told(signs)
+
+
+def is_as_sure_as_its_rule(found: Finding) -> bool:
+    """Whether a finding, made of a raised exception, is as sure as its rule."""
+    return found.rule.partition(":")[0] in _RAISED
 
 
 def signs_of_failure(found: Finding, likely: float | None) -> Signs:

@@ -25,7 +25,7 @@ from btm.classify import (
 from btm.classify.ambiguity import is_ambiguous
 from btm.classify.echoes import without_echoed_fields, without_echoes
 from btm.classify.expectations import ErrorRule, Expectations
-from btm.classify.finding import NONE, WORDS, Finding
+from btm.classify.finding import NONE, STATUS, WORDS, Finding
 from btm.classify.reading import TEXT_LIMIT, tamed
 from btm.classify.shape import ShapeProfile
 from btm.model import SUCCESS, Effect, ErrorKind, Family, Outcome, ToolCall
@@ -165,7 +165,9 @@ def _outcome(found: Finding, call: ToolCall, value: Any = None, *, raised: bool 
     shown = _BOILERPLATE.sub("", detail, 3) if "For " in detail else detail
     shown = readable(_end_cut(shown), _sent(call))
     ruled, sure = found, guessing.calibrated(found.confidence)
-    found, likely = opinion.reconsidered(found, shown, sure, call)
+    likely = None
+    if not (raised and confidence.is_as_sure_as_its_rule(found) and sure >= STATUS):
+        found, likely = opinion.reconsidered(found, shown, sure, call)
     said = detail if found.detail else detail[:600]
     return Outcome(
         kind=found.kind,

@@ -167,14 +167,17 @@ def of_page(text: str, call: ToolCall) -> Finding | None:
 
 def of_mapping(value: Mapping[str, Any], call: ToolCall) -> Finding | None:
     """Return what a page in an answer like HTTP's says: one for signing in, a wall or an error page."""
-    inner = next((value[name] for name in _BODIES if isinstance(value.get(name), str)), "")
+    if _BODIES.isdisjoint(value):
+        return None
+    inner = next((value[name] for name in _BODIES_IN_ORDER if isinstance(value.get(name), str)), "")
     if "<html" not in inner[:600].lower():
         return of_answer(inner, call.tool)
     found = of_page(inner, call) or wall_page(inner) or of_markup(inner, call.tool)
     return None if found is not None and found.rule == PAGE else found
 
 
-_BODIES = ("body", "content", "text", "html", "data", "response", "result")
+_BODIES_IN_ORDER = ("body", "content", "text", "html", "data", "response", "result")
+_BODIES = frozenset(_BODIES_IN_ORDER)
 
 
 def _finding(rule: str, reason: str, call: ToolCall) -> Finding:

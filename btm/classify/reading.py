@@ -165,7 +165,9 @@ def tamed(value: Any, depth: int = _DEEPEST) -> Any:
         return value
     if kind is dict:
         odd = [
-            (k, new) for k, v in islice(value.items(), _LOOKED_AT) if (new := tamed(v, depth - 1)) is not v
+            (k, new)
+            for k, v in islice(value.items(), _LOOKED_AT)
+            if type(v) not in _LEAVES and (new := tamed(v, depth - 1)) is not v
         ]
         return {**value, **dict(odd)} if odd else value
     if kind is list:

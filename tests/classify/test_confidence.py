@@ -30,9 +30,9 @@ def test_the_better_the_second_opinion_agrees_the_surer_an_answer_is(rule: str) 
 
 
 def test_what_reads_words_is_less_sure_than_a_code_of_one_meaning() -> None:
-    by_words = confidence.of_failure(found("text:not_found:does"), 0.9)
-    guessed = confidence.of_failure(found("guess:not_found", DEFAULT), 0.9)
-    assert guessed < by_words < confidence.of_failure(found("code:ResourceNotFound", EXACT), None)
+    exact = confidence.of_failure(found("code:ResourceNotFound", EXACT), None)
+    assert confidence.of_failure(found("text:not_found:does"), 0.9) < exact
+    assert confidence.of_failure(found("guess:not_found", DEFAULT), 0.9) < exact
 
 
 def test_the_status_of_a_raised_exception_is_as_sure_as_its_rule() -> None:
