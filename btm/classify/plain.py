@@ -14,7 +14,7 @@ from btm.classify import carriers, deciding, languages, partial, rules, texts
 from btm.classify.body_keys import BAD_STATUS
 from btm.classify.carriers import KEPT, Carried
 from btm.classify.finding import WEAK, Finding
-from btm.classify.refusals import says_done
+from btm.classify.refusals import says_done, says_idle
 from btm.classify.rules import form
 from btm.model import ErrorKind as K
 
@@ -91,6 +91,8 @@ def _read(head: str, size: int, tool: str, writes: bool) -> Read:
     if writes and carried is None and _tells_of_a_quotation(head, tool):
         return Read(None, 0.0, carried, ("what was written is quoted",))
     found = texts.of_carried(carried) if carried is not None else texts.of_words(_subject(head))
+    if carried is None and size <= FIRST and says_idle(head):
+        return Read(None, 0.0, carried, ("nothing was left to do",))
     if carried is None and found is not None and languages.is_foreign(found) and _says_done_abroad(head):
         return Read(None, 0.0, carried, ("it says that it was done",))
     if carried is not None and _is_sure(carried, found, tool, head, size):

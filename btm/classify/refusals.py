@@ -25,6 +25,7 @@ OWN = frozenset({"id", "name", "_id", "uuid", "jobs", "runs", "tests", "results"
 
 _BAD_VERDICT = keys.words_of("bad_verdict")
 _SUCCESS = form("refusals", "success")
+_IDLE = form("refusals", "idle")
 _OWN_CODE = re.compile(r"[A-Za-z]{1,12}[-_.]?\d{2,8}|\d{1,3}(?:\.\d{1,3}){1,2}")
 _FINE = frozenset({0, 1, 100, 1_000, 10_000, 20_000})
 """Numbers with which services say that all went well; 1 says either."""
@@ -98,6 +99,11 @@ def _says_bad(status: str) -> bool:
 def says_done(text: str) -> bool:
     """Whether a message holds a word of success."""
     return _SUCCESS.search(text[:200].lower()) is not None
+
+
+def says_idle(text: str) -> bool:
+    """Whether a text says that nothing was left to do (``Already up to date``)."""
+    return _IDLE.search(text) is not None
 
 
 def _is_said(text: str) -> bool:

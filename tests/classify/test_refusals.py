@@ -51,3 +51,20 @@ def test_a_failing_code_with_words_and_nothing_else_is_a_refusal(body: Any) -> N
 )
 def test_an_answer_with_a_code_of_success_words_of_success_or_data_is_none(body: Any) -> None:
     assert not fails(body, "get_record", Effect.READ)
+
+
+@pytest.mark.parametrize(
+    ("tool", "text"),
+    [
+        ("git_pull", "Already up-to-date."),
+        ("update_server", "Web one is already up to date - no rebuild needed."),
+        ("remove_package", "pulling from /srv/site\nno changes found\n"),
+        ("upgrade", "node 22.1 is already the latest version"),
+    ],
+)
+def test_nothing_left_to_do_is_no_failure(tool: str, text: str) -> None:
+    assert not fails(text, tool)
+
+
+def test_nothing_left_to_do_beside_a_failure_does_not_hide_it() -> None:
+    assert fails("error: nothing to commit, the lock file is held by another process", "commit")
