@@ -70,7 +70,7 @@ def _of_list(value: Any, call: ToolCall, now: float | None) -> tuple[Any, Findin
 
 
 def _of_text(text: str, call: ToolCall, now: float | None) -> tuple[Any, Finding | None]:
-    text = plain_of(text)
+    text = parsing.unpadded(plain_of(text))
     first = text[:1] if text[:1] > " " else text[:200].lstrip()[:1]
     if first in ("{", "["):
         value = parsing.parsed(text) if len(text) <= _JSON_LIMIT else None
@@ -117,9 +117,9 @@ def _of_markup(text: str, call: ToolCall, now: float | None) -> tuple[Any, Findi
 
 def _of_words(text: str, call: ToolCall) -> tuple[Any, Finding | None]:
     text = without_echoes(without_label(text, call), call)
-    wall = pages.of_answer(text, call.tool)
-    if wall is not None:
-        return text, wall
+    page = pages.of_noise(text, call.tool) or pages.of_answer(text, call.tool)
+    if page is not None:
+        return text, page
     if _are_printed_rows(text) or not plain.any_in(text):
         return text, None
     found = plain.of_plain_text(text, call.tool, writes=call.effect is Effect.WRITE)

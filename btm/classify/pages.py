@@ -105,7 +105,7 @@ def of_markup(text: str, tool: str) -> Finding | None:
         if status:
             return of_status(int(status.group(1)), words)
         return words or Finding(K.UNKNOWN, "markup:error-page", "an error page", WEAK)
-    if not _WEB.search(snake(tool[:80])):
+    if not _WEB.search(_subject(tool)):
         shown = without_markup(text[:_MOST_READ])
         said = texts.of_error_text(shown) if len(shown) <= _SHORT else None
         return said or Finding(K.MALFORMED, PAGE, "an HTML page where data was due", 0.8)
@@ -124,6 +124,25 @@ def shown_by_fragment(text: str) -> str | None:
         return None
     shown = without_markup(text)
     return shown if 0 < len(shown) <= _SHORT else None
+
+
+def _subject(tool: str) -> str:
+    """Return a tool's name without what it looks things up by: ``find_user_by_email`` is no reader of mail."""
+    return re.sub(r"_by_\w*$", "", snake(tool[:80]))
+
+
+def of_noise(text: str, tool: str) -> Finding | None:
+    """Return MALFORMED for a text that is bytes read as text: a compressed or binary body, a wrong encoding.
+
+    A tenth of replacement and control characters is far beyond what a document with a few bad bytes has.
+    """
+    head = text[:_LONGEST_PIECE]
+    if "\ufffd" not in head and "\x00" not in head:
+        return None
+    noise = sum(1 for c in head if c == "\ufffd" or (c < " " and c not in "\t\n\r\x1b"))
+    if noise * 10 < len(head) or _TEXT_TOOL.search(_subject(tool)):
+        return None
+    return Finding(K.MALFORMED, "markup:noise", "bytes that are no text", 0.85)
 
 
 _STRICT = re.compile(r"\{\s{0,40}\"[^\"\n]{1,80}\"\s?:\s?[\"{\[\dtfn-]")
@@ -166,16 +185,32 @@ def of_page(text: str, call: ToolCall) -> Finding | None:
 
 
 def of_mapping(value: Mapping[str, Any], call: ToolCall) -> Finding | None:
-    """Return what a page in an answer like HTTP's says: one for signing in, a wall or an error page."""
-    if _BODIES.isdisjoint(value):
+    """Return what an answer like HTTP's says: a page for signing in or the way to it, a wall, an error page."""
+    if not _BODIES.isdisjoint(value):
+        inner = next((value[name] for name in _BODIES_IN_ORDER if isinstance(value.get(name), str)), "")
+        if "<html" not in inner[:600].lower():
+            found = of_answer(inner, call.tool)
+        else:
+            found = of_page(inner, call) or wall_page(inner) or of_markup(inner, call.tool)
+        if found is not None:
+            return None if found.rule == PAGE else found
+    return None if _STATUSES.isdisjoint(value) else _of_redirect(value, call)
+
+
+def _of_redirect(value: Mapping[str, Any], call: ToolCall) -> Finding | None:
+    if not any(type(value.get(name)) is int and value[name] in _MOVED for name in _STATUSES):
         return None
-    inner = next((value[name] for name in _BODIES_IN_ORDER if isinstance(value.get(name), str)), "")
-    if "<html" not in inner[:600].lower():
-        return of_answer(inner, call.tool)
-    found = of_page(inner, call) or wall_page(inner) or of_markup(inner, call.tool)
-    return None if found is not None and found.rule == PAGE else found
+    headers = value.get("headers")
+    places = [source.get(n) for source in (value, headers) if isinstance(source, Mapping) for n in _PLACES]
+    if any(isinstance(place, str) and _LEADS.search(place[:500]) for place in places):
+        return _finding("login:redirect", "a redirect to where one signs in", call)
+    return None
 
 
+_STATUSES = frozenset({"status", "status_code", "statusCode"})
+_PLACES = ("location", "Location", "redirect", "redirect_url")
+_MOVED = frozenset({301, 302, 303, 307, 308})
+_LEADS = form("login", "leads")
 _BODIES_IN_ORDER = ("body", "content", "text", "html", "data", "response", "result")
 _BODIES = frozenset(_BODIES_IN_ORDER)
 

@@ -18,6 +18,17 @@ _SMALL = 3
 """Fields of a body that can be no more than a wrapper."""
 
 
+_PADDED = re.compile(r"[A-Za-z_$][\w$.]{0,80}\((.*)\);?\s*", re.DOTALL)
+
+
+def unpadded(text: str) -> str:
+    """Return what a call to a function in JavaScript (JSONP) hands over, or the text itself."""
+    if "({" not in text[:84] or not text.rstrip().endswith((")", ");")):
+        return text
+    found = _PADDED.fullmatch(text)
+    return text if found is None else found.group(1).strip()
+
+
 def parsed(text: str) -> Any:
     """Return the value of ``text``, or None where it has none."""
     try:

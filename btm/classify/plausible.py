@@ -152,15 +152,29 @@ def _identity(value: object) -> str:
 
 
 def of_fields(body: Mapping[str, Any]) -> Finding | None:
-    """Return a total or a computed result that does not come out."""
+    """Return a total, shares or a computed result that does not come out."""
     expression = next((body[k] for k in _EXPRESSIONS if isinstance(body.get(k), str)), None)
     result = _first(body, _RESULTS)
     if expression is not None and result is not None:
         return of_expression(expression, result)
     total = _first(body, _TOTALS)
-    return None if total is None else _lines(body, total)
+    return _shares(body) if total is None else _lines(body, total)
 
 
+def _shares(body: Mapping[str, Any]) -> Finding | None:
+    parts = {
+        key: number(value) for key, value in body.items() if isinstance(key, str) and key.endswith("_pct")
+    }
+    known = [part for part in parts.values() if part is not None and part >= 0]
+    if any(pair <= parts.keys() for pair in _OPPOSITES) and sum(known) > 100 + len(known):
+        return implausible("shares", f"shares of one whole add up to {sum(known):g} %")
+    return None
+
+
+_OPPOSITES = tuple(
+    frozenset(f"{side}_pct" for side in pair.split())
+    for pair in ("yes no", "agree disagree", "for against", "pass fail", "passed failed", "positive negative")
+)
 _EXPRESSIONS, _RESULTS = ("expression", "equation", "formula"), ("result", "value", "answer")
 _TOTALS = ("subtotal", "total", "total_amount", "amount_total")
 

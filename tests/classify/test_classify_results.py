@@ -199,16 +199,24 @@ def test_a_write_is_ambiguous_when_it_may_have_happened(result: Any, ambiguous: 
     assert not classify(READ, result).ambiguous
 
 
+GZIP_AS_TEXT = "\x1f\ufffd\x08\x00\ufffd\x02\ufffd\ufffdKL\x04\x00" * 3
+
+
 @pytest.mark.parametrize(
     ("tool", "text", "kind"),
     [
+        ("find_user_id_by_email", GZIP_AS_TEXT, ErrorKind.MALFORMED),
+        ("get_price", GZIP_AS_TEXT, ErrorKind.MALFORMED),
+        ("read_file", GZIP_AS_TEXT, None),
         ("get_note", "a note with one bad byte \ufffd in a sentence of ordinary length", None),
         ("get_city", "M\u00fcnchen, Stra\u00dfe 5, \u6771\u4eac", None),
-        ("find_user_id", "<html><body>Welcome to nginx!</body></html>", ErrorKind.MALFORMED),
+        ("find_user_id_by_email", "<html><body>Welcome to nginx!</body></html>", ErrorKind.MALFORMED),
         ("read_email", "<html><body>Dear Ann</body></html>", None),
     ],
 )
-def test_a_page_is_malformed_where_data_were_due(tool: str, text: str, kind: ErrorKind | None) -> None:
+def test_bytes_that_are_no_text_are_malformed_where_text_was_due(
+    tool: str, text: str, kind: ErrorKind | None
+) -> None:
     assert classify(ToolCall(tool), result=text).kind is kind
 
 

@@ -55,7 +55,15 @@ def kind(result: Any, call: ToolCall = WRITE) -> str:
             "</value></member></struct></value></fault></methodResponse>",
             "not_found",
         ),
+        (
+            SOAP.format(
+                "<R><arrayErrores><item><codigo>7</codigo><descripcion>Acceso denegado</descripcion></item>"
+                "</arrayErrores></R>"
+            ),
+            "auth_error",
+        ),
         ('{"message": "{\\"errors\\":[{\\"code\\":1,\\"info\\":\\"access denied\\"}]}"}', "auth_error"),
+        ('callback({"error": "The user was not found"});', "not_found"),
         ('{"data": null, "messages": {"warn": null, "error": ["Access denied"]}}', "auth_error"),
         ('{"data": {"name": "A", "sectionErrorKeys": ["You must choose a language."]}}', "invalid_arguments"),
         ('{"data": {"name": "A", "sectionErrorKeys": []}}', "ok"),

@@ -57,6 +57,20 @@ def test_a_page_that_has_more_to_say_is_no_page_for_signing_in(page: str) -> Non
         assert classify(ToolCall("get_berths", {}), answer).kind is not ErrorKind.AUTH_ERROR
 
 
+@pytest.mark.parametrize(
+    "place", ["/login?next=/berths", "https://sso.acme.test/oauth2/authorize?x=1", "/users/sign_in"]
+)
+def test_a_redirect_to_where_one_signs_in_is_no_success(place: str) -> None:
+    answer = {"status": 302, "headers": {"location": place}, "body": ""}
+    assert classify(ToolCall("get_berths", {}), answer).kind is ErrorKind.AUTH_ERROR
+    assert classify(ToolCall("http_request", {"url": "https://port.test"}), answer).ok
+
+
+def test_a_redirect_elsewhere_is_left_alone() -> None:
+    answer = {"status": 302, "headers": {"location": "/berths/4/author"}, "body": ""}
+    assert classify(ToolCall("get_berths", {}), answer).kind is not ErrorKind.AUTH_ERROR
+
+
 def test_an_error_page_in_a_body_is_told_like_one_by_itself() -> None:
     page = "<html><head><title>502 Bad Gateway</title></head><body></body></html>"
     assert classify(ToolCall("get_berths", {}), {"status": 200, "body": page}).kind is ErrorKind.SERVER_ERROR
