@@ -198,7 +198,7 @@ def of_mapping(value: Mapping[str, Any], call: ToolCall) -> Finding | None:
 
 
 def _of_redirect(value: Mapping[str, Any], call: ToolCall) -> Finding | None:
-    if not any(type(value.get(name)) is int and value[name] in _MOVED for name in _STATUSES):
+    if _MOVED.isdisjoint([status for name in _STATUSES if type(status := value.get(name)) is int]):
         return None
     headers = value.get("headers")
     places = [source.get(n) for source in (value, headers) if isinstance(source, Mapping) for n in _PLACES]

@@ -137,6 +137,8 @@ def echo(body: Mapping[str, Any], call: ToolCall) -> Finding | None:
     """Return an identity in the answer that is not the one asked for: order W1 was asked for, W2 came back."""
     for name, asked in call.arguments.items():
         got = body.get(name)
+        if got is None or (type(got) is type(asked) is str and got == asked):
+            continue
         if not isinstance(name, str) or not (name in _IDENTITIES or name.endswith("_id")):
             continue
         if type(asked) in (str, int) and type(got) in (str, int) and _identity(got) != _identity(asked):
