@@ -22,7 +22,7 @@ Signs = Mapping[str, float]
 _LEAST = 0.003
 """The nearest that a chance comes to 0 and 1."""
 
-_RAISED = frozenset({"status", "code"})
+_RAISED = frozenset({"status", "code", "type"})
 """Rules that say of an exception what they say of a body, and are right more often there."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from collections.abc import Mapping
 from functools import lru_cache
@@ -84,7 +85,8 @@ def _of_one(error: BaseException, known: _Facts, call: ToolCall, now: float | No
     special = of_python_error(error, name, text, call)
     words = None if name in _SAYS_NOTHING and " " not in text.strip("'\" ") else _words_of(known, name, text)
     typed = _by_type(type(error))
-    codes = surest(_codes_of(error, known, root, text)) if known or text[:1] == "(" else None
+    numbered = known or isinstance(error, OSError) or text[:1] == "("
+    codes = surest(_codes_of(error, known, root, text)) if numbered else None
     if status is not None:
         sure = typed is not None and typed.confidence >= EXACT and status in _VAGUE
         hint = surest((codes, typed if sure else None, words))
@@ -212,6 +214,8 @@ def _codes_of(error: BaseException, known: _Facts, root: str, text: str) -> list
 
     if "losed" in name:
         numbers["websocket"] = known.get("code")
+    if isinstance(error, OSError) and root == "builtins" and type(error.errno) is int:
+        found.append(of_number("errno", errno.errorcode.get(error.errno)))
     return [
         *found,
         *(of_number(sort, number) for sort, number in numbers.items()),

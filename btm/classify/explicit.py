@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -42,7 +43,8 @@ def read(value: Any, call: ToolCall, now: float | None) -> tuple[Any, Finding | 
     if type(value) in BARE:
         return value, None
     if isinstance(value, bytes | bytearray):
-        return _of_text(bytes(value[:_JSON_LIMIT]).decode("utf-8", "replace"), call, now)
+        text = _decoded(value)
+        return (value, None) if text is None else _of_text(text, call, now)
     if isinstance(value, BaseException):
         return value, exceptions.of_exception(value, call, now)
     fields = frameworks.as_object(value)
@@ -52,6 +54,15 @@ def read(value: Any, call: ToolCall, now: float | None) -> tuple[Any, Finding | 
     public = frameworks.public_fields(value)
     failure = bodies.of_mapping(public, call, now) if public is not None else None
     return [] if frameworks.says_empty(value) else value, failure
+
+
+def _decoded(value: bytes | bytearray) -> str | None:
+    """Return bytes as text, or None: who returns a picture means bytes, and JSON that is long is not read."""
+    try:
+        text = codecs.getincrementaldecoder("utf-8")().decode(bytes(value[:_JSON_LIMIT]))
+    except UnicodeDecodeError:
+        return None
+    return None if len(value) > _JSON_LIMIT and text.lstrip()[:1] in ("{", "[") else text
 
 
 def _of_list(value: Any, call: ToolCall, now: float | None) -> tuple[Any, Finding | None]:
@@ -76,7 +87,7 @@ def _of_text(text: str, call: ToolCall, now: float | None) -> tuple[Any, Finding
         value = parsing.parsed(text) if len(text) <= _JSON_LIMIT else None
         if value is not None:
             return _of_json(value, call, now)
-        broken = pages.broken_json(text, call.tool)
+        broken = pages.broken_json(text, call.tool, read=len(text) <= _JSON_LIMIT)
         if broken is not None or len(text) > _JSON_LIMIT:
             return text, broken
     if first == "<" and not _is_object_repr(text):

@@ -338,6 +338,8 @@ def reconsidered(found: Finding, text: str, sure: float, call: ToolCall) -> tupl
     for word in said:
         for label, weight in _by_spelling(word).items():
             total[label] += much * weight
+    if found.kind not in total:
+        return found, None  # a silent fault: no words tell of it
     best = max(total, key=total.__getitem__)
     kind, ahead = ErrorKind(best), total[best] - total.get(found.kind, -math.inf)
     likely = 1.0 / math.fsum([math.exp(max(-30.0, logit - total[best])) for logit in total.values()])

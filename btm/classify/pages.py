@@ -152,15 +152,23 @@ _LOOSE = re.compile(
 """What writers of looser forms than JSON put into it, and what is left out of a longer text."""
 
 
-def broken_json(text: str, tool: str) -> Finding | None:
-    """Return MALFORMED when a text opens like JSON and breaks off; other bracketed text (a repr, a log) is left alone."""
+def broken_json(text: str, tool: str, *, read: bool) -> Finding | None:
+    """Return MALFORMED when a text opens like JSON and breaks off; other bracketed text (a repr, a log) is left alone.
+
+    ``read``: reading it as a whole was tried, and failed.
+    """
     head = text[:64].lstrip()
     opens = re.match(r"\{\s{0,8}\"|\[\s{0,8}(?:\{\s{0,8}\"|\")", head)
     if opens is None or _TEXT_TOOL.search(snake(tool[:80])):
         return None
     end = text[-200:].rstrip()
     if end.endswith(("}", "]", ")", ">")):
-        whole = _STRICT.match(text) is not None and end.endswith(("}", "]")) and _LOOSE.search(text) is None
+        whole = (
+            read
+            and _STRICT.match(text) is not None
+            and end.endswith(("}", "]"))
+            and _LOOSE.search(text) is None
+        )
         return Finding(K.MALFORMED, "markup:json", "JSON with a fault of form", 0.8) if whole else None
     if re.search(r"truncated|omitted|\.\.\.\s*$|…\s*$", end, re.IGNORECASE):
         return Finding(K.PARTIAL_DATA, "partial:json", "the JSON text is cut, and says so", 0.8)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 from xml.parsers import expat
@@ -18,7 +19,7 @@ _SMALL = 3
 """Fields of a body that can be no more than a wrapper."""
 
 
-_PADDED = re.compile(r"[A-Za-z_$][\w$.]{0,80}\((.*)\);?\s*", re.DOTALL)
+_PADDED = re.compile(r"([A-Za-z_$][\w$.]{0,80})\((.*)\);?\s*", re.DOTALL)
 
 
 def unpadded(text: str) -> str:
@@ -26,7 +27,12 @@ def unpadded(text: str) -> str:
     if "({" not in text[:84] or not text.rstrip().endswith((")", ");")):
         return text
     found = _PADDED.fullmatch(text)
-    return text if found is None else found.group(1).strip()
+    inner = "" if found is None or printed.is_failures_name(found.group(1)) else found.group(2).strip()
+    try:
+        orjson.loads(inner)
+    except ValueError:
+        return text
+    return inner
 
 
 def parsed(text: str) -> Any:
@@ -34,6 +40,12 @@ def parsed(text: str) -> Any:
     try:
         return orjson.loads(text)
     except ValueError:
+        pass
+    try:
+        return json.loads(
+            text, strict=False
+        )  # line breaks in texts, half an emoji: what other readers accept
+    except (ValueError, RecursionError):
         pass
     if "\n{" in text:
         return _of_lines(text)

@@ -8,6 +8,7 @@ from typing import Any
 from btm.classify import body_keys as keys
 from btm.classify.finding import Finding
 from btm.classify.keys import Role
+from btm.classify.reading import is_blank
 from btm.classify.rules import form, listed
 from btm.model import Effect, ToolCall
 from btm.model import ErrorKind as K
@@ -109,8 +110,8 @@ def have_errors_instead(items: list[Mapping[Any, Any]]) -> bool:
     fine = [item for item in items if item not in failed]
     if not failed or not fine:
         return False
-    held = set.intersection(*({k for k, v in item.items() if v not in (None, "", [], {})} for item in fine))
-    return any(all(item.get(name) in (None, "", [], {}) for item in failed) for name in held)
+    held = set.intersection(*({k for k, v in item.items() if not is_blank(v)} for item in fine))
+    return any(all(is_blank(item.get(name)) for item in failed) for name in held)
 
 
 def _fails(name: Any, value: Any) -> bool:

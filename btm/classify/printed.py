@@ -56,7 +56,7 @@ def value_of(text: str) -> Any:
     if len(text) > LONGEST:
         return None
     if "&" in text and _FORM.fullmatch(text):
-        return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=200))
+        return dict(parse_qsl(text, keep_blank_values=True))
     text = text.rstrip(";").rstrip()
     if text[-1:] not in ("}", "]", ")"):
         return None
@@ -71,6 +71,11 @@ def _has_names(value: Any) -> bool:
     return isinstance(value, dict) or (
         isinstance(value, list) and bool(value) and all(map(_has_names, value))
     )
+
+
+def is_failures_name(name: str) -> bool:
+    """Whether what is called so is an error (``ApiError``, ``QuotaException``)."""
+    return _FAILED.fullmatch(name) is not None
 
 
 class _NoValueError(Exception):

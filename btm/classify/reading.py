@@ -39,6 +39,14 @@ _OWN_MAPPINGS = frozenset({"builtins", "collections"})
 _MOST_MEMBERS = 1_000
 
 
+def is_blank(value: object) -> bool:
+    """Whether a value is None or an empty text, list or mapping; nothing foreign is compared."""
+    return value is None or (type(value) in _CONTAINERS and not value)
+
+
+_CONTAINERS = frozenset({str, list, dict, tuple})
+
+
 def field(value: object, *names: str) -> Any:
     """Return the first present and not None of these keys (of a mapping) or attributes (of an object)."""
     if isinstance(value, Mapping):

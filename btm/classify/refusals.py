@@ -13,6 +13,7 @@ from typing import Any
 from btm.classify import body_keys as keys
 from btm.classify import texts
 from btm.classify.finding import WORDS
+from btm.classify.reading import is_blank
 from btm.classify.rules import form
 from btm.model import ErrorKind as K
 
@@ -26,7 +27,13 @@ OWN = frozenset({"id", "name", "_id", "uuid", "jobs", "runs", "tests", "results"
 _BAD_VERDICT = keys.words_of("bad_verdict")
 _SUCCESS = form("refusals", "success")
 _IDLE = form("refusals", "idle")
+_STOPPED = re.compile(
+    r"fail|error|time[sd]? ?out|expired|could not|cannot|can't|unable|denied|refused|lost|invalid"
+    r"|not (?:found|allowed|available)",
+    re.IGNORECASE,
+)
 _OWN_CODE = re.compile(r"[A-Za-z]{1,12}[-_.]?\d{2,8}|\d{1,3}(?:\.\d{1,3}){1,2}")
+_NUMBER = re.compile(r"-?[0-9]{1,12}")
 _FINE = frozenset({0, 1, 100, 1_000, 10_000, 20_000})
 """Numbers with which services say that all went well; 1 says either."""
 
@@ -42,8 +49,7 @@ def is_refusal(body: Mapping[str, Any], named: keys.Fields) -> bool:
     if not any(_is_said(text) for text in said) or any(map(says_done, said)):
         return False
     return not any(
-        body[name] not in (None, "", [], {}) and name not in named.coded and name not in named.said
-        for name in named.firm
+        not is_blank(body[name]) and name not in named.coded and name not in named.said for name in named.firm
     )
 
 
@@ -102,8 +108,9 @@ def says_done(text: str) -> bool:
 
 
 def says_idle(text: str) -> bool:
-    """Whether a text says that nothing was left to do (``Already up to date``)."""
-    return _IDLE.search(text) is not None
+    """Whether a text says that nothing was left to do (``Already up to date``), and nothing of a failure beside it."""
+    rest = _IDLE.sub(" ", text)
+    return rest != text and _STOPPED.search(rest) is None and texts.of_words(rest) is None
 
 
 def _is_said(text: str) -> bool:
@@ -113,9 +120,9 @@ def _is_said(text: str) -> bool:
 def _fails(code: Any) -> bool:
     if isinstance(code, str):
         code = code.strip()
-        if not code.lstrip("-").isdecimal():
+        if _NUMBER.fullmatch(code) is None:
             return code[:40].lower() in keys.BAD_STATUS or _OWN_CODE.fullmatch(code) is not None
-        code = int(code[:12])
+        code = int(code)
     return type(code) is int and code not in _FINE and not 200 <= code < 300
 
 

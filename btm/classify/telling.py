@@ -13,7 +13,7 @@ from btm.classify.body_keys import Fields, fields_of
 from btm.classify.codes import is_failure, of_code
 from btm.classify.complaints import MOST_FIELDS, are_sentences
 from btm.classify.finding import CODE
-from btm.classify.reading import field
+from btm.classify.reading import field, is_blank
 from btm.model import Effect, ToolCall
 from btm.model import ErrorKind as K
 
@@ -89,7 +89,22 @@ def tells_failure(body: Mapping[str, Any], call: ToolCall) -> bool:
         status = body[name]
         if isinstance(status, str) and name not in _NO_STATUS and _is_bad_status(status, body, named, call):
             return True
-    return _is_message(body, named, call) or refusals.is_refusal(body, named)
+    return _is_message(body, named, call) or (
+        refusals.is_refusal(body, named) and _may_refuse(body, named, call)
+    )
+
+
+def _may_refuse(body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool:
+    """Whether a code and a message may be a refusal rather than a small record: a flight, a course, a coupon."""
+    said = [body[name] for name in named.said if isinstance(body[name], str)]
+    if call.effect is Effect.WRITE or not all(text.isascii() for text in said) or len(named.coded) > 1:
+        return True
+    if any(keys.bare(name) not in _NAMES_OF_RECORDS for name in named.coded):
+        return True
+    return max((plain.read(text, "").chance for text in said), default=0.0) >= plain.SUSPECTED
+
+
+_NAMES_OF_RECORDS = frozenset({"code", "status", "result"})
 
 
 def is_no(value: Any) -> bool:
@@ -234,7 +249,9 @@ def _says_error(name: str, value: Any, body: Mapping[str, Any], named: Fields, c
     if isinstance(value, Mapping):
         if keys.bare(name) == "errors" and named.payload:
             return False  # among other things it describes errors rather than reporting them
-        return any(inner not in (None, "", [], {}, 0, False) for inner in islice(value.values(), 20))
+        return any(
+            not is_blank(inner) and inner is not False and inner != 0 for inner in islice(value.values(), 20)
+        )
     if isinstance(value, list):
         about_errors = keys.ERROR_TOOL.search(call.tool[:80]) is not None
         return "errorMessages" in body or not about_errors
@@ -262,9 +279,11 @@ def _is_message(body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool:
         str(body[c])[:40].lower() in keys.GOOD_CODES for c in named.codes if c in ("code", "type", "name")
     ):
         return False
-    payload = [name for name in named.payload if body[name] not in (None, "", [], {})]
+    payload = [name for name in named.payload if not is_blank(body[name])]
     firm = any(name in named.firm for name in payload)
-    coded = _is_coded(body, named) and not all(map(refusals.says_done, said))
+    coded = (
+        _is_coded(body, named) and not all(map(refusals.says_done, said)) and _may_refuse(body, named, call)
+    )
     if not firm and (coded or any(text.lower() in keys.BAD_STATUS for text in said)):
         return True
     needed = MESSAGE if not payload else CLEAR if firm else NAMED

@@ -67,15 +67,17 @@ class Namer:
         self._source = f"model {untrusted.redact(str(named), 60)}"
         self._keep, self._clock = keep, clock
         self._asked = {(rule.tool, rule.pattern) for rule in known}
-        self._waiting: queue.Queue[tuple[str, str, str] | None] = queue.Queue(_MOST_WAITING)
+        self._waiting: queue.Queue[tuple[str, str, str, bool] | None] = queue.Queue(_MOST_WAITING)
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
     def consider(self, call: ToolCall, outcome: Outcome, result: Any) -> None:
         """Ask about what came of a call, if no rule names it surely and it was not asked before; returns at once."""
-        guessed = outcome.kind is not None and outcome.confidence < _SURE
+        # Of what fails in silence the model would be sent data, and no words of an error.
+        guessed = outcome.kind is not None and not outcome.silent and outcome.confidence < _SURE
         if outcome.kind is not ErrorKind.UNKNOWN and outcome.suspected is None and not guessed:
             return
+        named = guessed and outcome.kind is not ErrorKind.UNKNOWN
         text = outcome.detail or untrusted.redact(untrusted.text_of(result, _LONGEST), _LONGEST)
         try:
             pattern = pattern_of(text)
@@ -85,7 +87,7 @@ class Namer:
             if (call.tool, pattern) in self._asked or len(self._asked) >= _MOST_ASKED:
                 return
             try:
-                self._waiting.put_nowait((call.tool, pattern, text))
+                self._waiting.put_nowait((call.tool, pattern, text, named))
             except queue.Full:
                 return  # it will come again
             self._asked.add((call.tool, pattern))
@@ -117,9 +119,10 @@ class Namer:
                 self._waiting.task_done()
         self._waiting.task_done()
 
-    def _ask(self, tool: str, pattern: str, text: str) -> None:
+    def _ask(self, tool: str, pattern: str, text: str, failed: bool) -> None:
         answer = self._asks.invoke(_QUESTION.format(tool=untrusted.tool_name(tool), text=text))
         said = answer.get("kind") if isinstance(answer, Mapping) else getattr(answer, "kind", None)
-        if said == NO_ERROR or said in _KINDS:
+        # A text that a rule names is a failure, whatever it talks the model into: the model may only say which.
+        if (said == NO_ERROR and not failed) or said in _KINDS:
             kind = None if said == NO_ERROR else ErrorKind(said)
             self._keep(TaughtRule.of(tool, pattern, kind, self._source, text, self._clock()))

@@ -32,6 +32,9 @@ DATA = Path(rules.__file__).with_name("data") / "decision.toml"
 RIDGE = 0.5
 
 FEWEST = 5
+CERTAIN = frozenset({"markup", "type"})
+"""Rules of texts so few that their share says nothing of JSON that breaks off, or of a raised exception's class."""
+
 """Rows that a sign of how sure an answer is must have; what has fewer is as sure as its rule."""
 
 FORM = [
@@ -145,7 +148,7 @@ def of_confidence(arguments: list[str], new: list[str], *, keep: bool) -> None:
     right = np.array([(outcome.kind or "ok") == row["label"] for row, outcome, _ in found], float)
     by = np.array([next(iter(signs)) for signs in shown])
     seen = Counter(name for signs in shown for name in signs)
-    signs = [name for name, n in seen.items() if n >= FEWEST]
+    signs = [name for name, n in seen.items() if n >= FEWEST and name not in CERTAIN]
     x, told = matrix(shown, signs), np.zeros(len(right))
     for name in np.unique(sets):
         bias, weights = fit(x[sets != name], right[sets != name], signs)

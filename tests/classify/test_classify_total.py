@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from btm.classify import ShapeProfile, ToolResult, classify
-from btm.model import Effect, Outcome, ToolCall
+from btm.model import Effect, ErrorKind, Outcome, ToolCall
 
 CALL = ToolCall("get_order", {"order_id": "W1", "expression": "1+1"}, Effect.WRITE, at=1.8e9)
 SHAPE = ShapeProfile().observe({"a": {"b": [1]}})
@@ -175,3 +177,39 @@ def test_fifty_megabytes_are_no_matter() -> None:
         start = time.process_time()
         assert classify(CALL, **case).kind is not None
         assert time.process_time() - start < 1.0
+
+
+LARGE = json.dumps({"items": [{"id": n, "name": "row"} for n in range(900)], "next": None})
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        LARGE,
+        json.dumps(json.loads(LARGE), indent=1),
+        LARGE.encode(),
+        b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 80,
+        '{"name": "\\ud83d", "age": 3}',
+        '{"note": "two\nlines", "age": 3}',
+    ],
+)
+def test_large_json_bytes_and_what_other_readers_of_json_accept_are_successes(value: Any) -> None:
+    assert classify(ToolCall("list_customers"), value).ok
+
+
+def test_large_json_that_breaks_off_is_malformed() -> None:
+    assert classify(ToolCall("list_customers"), LARGE[:20_000]).kind is ErrorKind.MALFORMED
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "ACK=Failure&L_ERRORCODE0=10002&" + "&".join(f"a{n}=1" for n in range(300)),
+        {"code": "--5", "message": "Bitte erneut anmelden"},
+        {"code": "-" * 14, "message": "no such user"},
+        {"code": "9" * 40, "message": "no such user"},
+        {"code": 7, "message": "no such user", "data": np.arange(3)},
+    ],
+)
+def test_no_answer_turns_the_classification_off(value: Any) -> None:
+    assert classify(ToolCall("pay", {}, Effect.WRITE), value).rule != "internal"

@@ -68,3 +68,28 @@ def test_nothing_left_to_do_is_no_failure(tool: str, text: str) -> None:
 
 def test_nothing_left_to_do_beside_a_failure_does_not_hide_it() -> None:
     assert fails("error: nothing to commit, the lock file is held by another process", "commit")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The rollout timed out, no updates available from the cluster",
+        "Nothing to install: could not find a version that satisfies the requirement foo",
+        "Already up to date check failed: timeout",
+    ],
+)
+def test_an_idle_word_does_not_hide_a_failure_without_a_mark(text: str) -> None:
+    assert fails(text, "install")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"code": "CS101", "message": "Introduction to programming"},
+        {"code": "LH441", "message": "Boarding at gate B12"},
+        {"code": 49, "message": "Germany and its lands"},
+        {"code": "SAVE20", "message": "Twenty percent off"},
+    ],
+)
+def test_a_small_record_with_a_code_is_no_refusal(body: Any) -> None:
+    assert not fails(body, "get_course", Effect.READ)
