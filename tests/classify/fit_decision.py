@@ -32,10 +32,10 @@ DATA = Path(rules.__file__).with_name("data") / "decision.toml"
 RIDGE = 0.5
 
 FEWEST = 5
+"""Rows that a sign of how sure an answer is must have; what has fewer is as sure as its rule."""
+
 CERTAIN = frozenset({"markup", "type"})
 """Rules of texts so few that their share says nothing of JSON that breaks off, or of a raised exception's class."""
-
-"""Rows that a sign of how sure an answer is must have; what has fewer is as sure as its rule."""
 
 FORM = [
     "no layer", "no layer, no kind", "middling", "very long", "many lines", "two or three lines", "begins with a number",
