@@ -129,7 +129,7 @@ def export(database: str, output: str, with_key: bool) -> None:
             sys.stdout.buffer.writelines(lines(store, with_key=with_key))
             return
         check_writable(output)
-        with replacing(output) as file:
+        with replacing(output, private=with_key) as file:
             file.writelines(lines(store, with_key=with_key))
 
 

@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -207,22 +208,38 @@ def write_file(path: str | Path, content: str | bytes) -> None:
 
 
 @contextmanager
-def replacing(path: str | Path) -> Iterator[BinaryIO]:
-    """Open a file that takes the place of ``path`` when all of it is written, and not before; who may read it stays."""
+def replacing(path: str | Path, *, private: bool = False) -> Iterator[BinaryIO]:
+    """Open a file that takes the place of ``path`` when all of it is written, and not before; who may read it stays.
+
+    A new file is for all whom the process lets read files, or (``private``) for its owner. What is there and is no regular
+    file (a device, a pipe) is written as it is.
+    """
     target = Path(path).resolve()  # a link stays a link
-    begun = target.with_name(f".{target.name}.{os.getpid()}.part")
+    if target.exists() and not target.is_file():
+        with target.open("wb") as file:
+            yield file
+        return
     try:
-        file = begun.open("wb")
+        handle, begun = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except OSError as problem:  # the user did not ask for the other name
         raise OSError(problem.errno, problem.strerror, str(path)) from problem
     try:
-        with file:
+        with os.fdopen(handle, "wb") as file:
+            if target.exists():
+                shutil.copymode(target, begun)
+            elif not private:
+                Path(begun).chmod(0o666 & ~_umask())
             yield file
-        if target.exists():
-            shutil.copymode(target, begun)
-        begun.replace(target)
+        Path(begun).replace(target)
     finally:
-        begun.unlink(missing_ok=True)
+        Path(begun).unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    """Return what the process takes from the rights of new files; it can only be asked by setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
 
 
 def remark(message: str) -> None:

@@ -64,7 +64,7 @@ def failed(found: Mapping[str, Any]) -> tuple[bool | None, Any, str | None]:
         lost = any(type(word) is str and plain(word) in words.FAILED for word in marks)
         flag = (
             True
-            if lost or any(found.get(key) is False for key in words.SUCCESS) or exit_code(found)
+            if lost or any(found.get(key) is False for key in words.SUCCESS) or ended_badly(found)
             else None
         )
     if any(type(word := found.get(key)) is str and plain(word) in STATUSES for key in words.STATUS):
@@ -72,6 +72,11 @@ def failed(found: Mapping[str, Any]) -> tuple[bool | None, Any, str | None]:
     if type(name) is not str:
         name = error_name(said)
     return flag, said, name if flag else None
+
+
+def ended_badly(found: Mapping[str, Any]) -> bool:
+    """Whether a command's exit code says that it failed; -1 is of one that still runs, and -9 of one that was killed."""
+    return exit_code(found) not in (0, -1)
 
 
 def exit_code(found: Mapping[str, Any]) -> int:

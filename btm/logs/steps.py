@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import zip_longest
 from typing import Any
 
-from btm.logs.answers import answer_of, exit_code
+from btm.logs.answers import answer_of, ended_badly
 from btm.logs.conversation import NO_RESULT
 from btm.logs.turns import Turns
 from btm.logs.values import arguments_of, content_of, number_of, parsed_text, time_of
@@ -155,8 +155,7 @@ def _event(turns: Turns, found: _Step, at: float | None) -> None:
 def _seen(turns: Turns, found: _Step, at: float | None) -> None:  # noqa: ARG001 - the readers are alike
     call_id = f"event-{found.get('cause')}"
     if turns.awaits(call_id):
-        # -1 is of a command that still runs.
-        is_error = True if found["observation"] == "error" or exit_code(found) > 0 else None
+        is_error = True if found["observation"] == "error" or ended_badly(found) else None
         turns.result(call_id, content_of(found["content"]), is_error)
 
 

@@ -145,8 +145,10 @@ class ToolEffects:
 
         Who knows of no description takes none back: of an agent's adapters one may see it, and another only the name.
         """
-        if read_only is not None:
-            self._hinted[tool] = Effect.READ if read_only else Effect.WRITE
+        if read_only is not None and (hint := Effect.READ if read_only else Effect.WRITE) != self._hinted.get(
+            tool
+        ):
+            self._hinted[tool] = hint
         if description and self._descriptions.get(tool) != description:
             self._descriptions[tool] = description
             self._guesses.pop(tool, None)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections import OrderedDict
-from typing import TypeVar
+from typing import Any, TypeVar
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -17,7 +18,14 @@ class BoundedDict(OrderedDict[K, V]):
         self.most = most
 
     def __setitem__(self, key: K, value: V) -> None:
-        self.pop(key, None)
-        super().__setitem__(key, value)
+        super().__setitem__(key, value)  # never absent meanwhile: others read without a lock
+        self.move_to_end(key)
         if len(self) > self.most:
             self.popitem(last=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.most,), None, None, iter(self.items())
+
+    def copy(self) -> BoundedDict[K, V]:
+        """Return another with the same entries and bound."""
+        return copy.copy(self)

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from btm.cli.output import check_writable, console, counted, emit_json, listed, paragraph, percent, table
+from btm.cli.output import (
+    check_writable,
+    console,
+    counted,
+    emit_json,
+    listed,
+    paragraph,
+    percent,
+    replacing,
+    table,
+)
 
 
 def test_numbers_agree_with_their_nouns() -> None:
@@ -67,3 +79,45 @@ def test_where_a_file_cannot_stand_is_said(tmp_path: Path, capsys: pytest.Captur
             check_writable(str(path))
         assert ended.value.code == 2
         assert message in capsys.readouterr().err
+
+
+@pytest.mark.skipif(os.name != "posix", reason="rights of files are POSIX's here")
+def test_what_replaces_a_file_is_never_open_to_more_and_follows_no_link(tmp_path: Path) -> None:
+    secret, victim = tmp_path / "settings.json", tmp_path / "victim"
+    secret.write_text("old")
+    secret.chmod(0o600)
+    victim.write_text("kept")
+    (tmp_path / f".settings.json.{os.getpid()}.part").symlink_to(victim)
+    with replacing(secret) as file:
+        file.write(b"new")
+        file.flush()
+        (begun,) = [path for path in tmp_path.glob(".settings.json.*") if not path.is_symlink()]
+        assert begun.stat().st_mode & 0o777 == 0o600
+    assert (secret.read_text(), victim.read_text()) == ("new", "kept")
+    assert secret.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.skipif(os.name != "posix", reason="rights of files are POSIX's here")
+@pytest.mark.parametrize(("private", "mode"), [(True, 0o600), (False, 0o640)])
+def test_a_new_file_is_its_owners_or_as_the_process_makes_files(
+    tmp_path: Path, private: bool, mode: int
+) -> None:
+    before = os.umask(0o027)
+    try:
+        with replacing(tmp_path / "new", private=private) as file:
+            file.write(b"x")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "new").stat().st_mode & 0o777 == mode
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names here")
+def test_a_pipe_is_written_and_stays_one(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    with replacing(pipe) as file:
+        file.write(b"row\n")
+    assert os.read(reader, 10) == b"row\n"
+    os.close(reader)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
