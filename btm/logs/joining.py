@@ -172,6 +172,10 @@ class _Trail(Turns):
         self.trail.append(("answer", "" if value is NO_RESULT else canonical(value)))
         super().result(call_id, value, *flags, **more)
 
+    def was_answered(self) -> bool:
+        """Whether anybody but the model said something: the user, or a tool."""
+        return any(len(step) == 1 or step[0] == "answer" for step in self.trail)
+
     def beginnings(self) -> list[int]:
         """Return a number for each beginning of the trail: equal where the beginnings are."""
         found, so_far = [], 0
@@ -197,8 +201,8 @@ def joined(entries: list[list[Any]], name: str) -> Iterator[Conversation]:
     kept = []
     for place, (turns, entry, session) in sorted(enumerate(read), key=lambda one: -len(one[1][0].trail)):
         beginnings = turns.beginnings()
-        if not beginnings or beginnings[-1] in known:
-            continue
+        if not beginnings or (beginnings[-1] in known and turns.was_answered()):
+            continue  # calls alone are alike in runs apart
         known.update(beginnings)
         kept.append((place, turns, entry, session))
     names: set[str] = set()

@@ -410,3 +410,13 @@ def test_an_empty_answer_stays_empty_whether_it_failed_or_not() -> None:
     assert [products.answer("a", content, failed=True)["content"] for content in ("", None)] == ["", None]
     assert products.answer("a", "", failed=False)["content"] == ""
     assert products.answer("a", None, failed="no such file")["content"] == "no such file"
+
+
+def test_runs_in_which_nobody_answers_are_told_apart_though_they_begin_alike(tmp_path: Path) -> None:
+    def step(tool: str) -> dict[str, Any]:
+        made = {"id": tool, "type": "function", "function": {"name": tool, "arguments": "{}"}}
+        return {"role": "assistant", "content": None, "tool_calls": [made]}
+
+    runs = {"first": {"1": step("look")}, "second": {"1": step("look"), "2": step("take")}}
+    conversations, _ = read(write(tmp_path / "runs.json", json.dumps(runs)))
+    assert sorted([one.call.tool for one in c.calls] for c in conversations) == [["look"], ["look", "take"]]
