@@ -103,7 +103,7 @@ def is_content(value: Any) -> bool:
         return False
     first = value[0]
     if isinstance(first, Mapping):
-        return first.get("type") in _BLOCK_TYPES and len(first) <= 5
+        return str(first.get("type"))[:80] in _BLOCK_TYPES and len(first) <= 5
     return type(first).__name__.endswith("Content") and field(first, "type") is not None
 
 

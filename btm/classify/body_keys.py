@@ -25,10 +25,15 @@ def _listed(name: str) -> tuple[str, ...]:
     return tuple(text.split(" | ") if " | " in text else text.split())
 
 
-@lru_cache(maxsize=4_096)
 def bare(name: str) -> str:
     """Return a field's name without case and punctuation, at most 64 characters of it."""
-    return "".join(c for c in name[:64].lower() if c.isalnum())
+    return _bare(name[:64])
+
+
+# What is kept is cut before: names are data, and may be as long as their author likes.
+@lru_cache(maxsize=4_096)
+def _bare(name: str) -> str:
+    return "".join(c for c in name.lower() if c.isalnum())
 
 
 @cache
@@ -69,15 +74,23 @@ def _error_name() -> re.Pattern[str]:
     return re.compile(rf"(?:{around})*(?:{words})(?:{around})*")
 
 
-@lru_cache(maxsize=4_096)
 def is_error(name: str) -> bool:
     """Whether a field by its name holds an error, an error's code or its words."""
+    return _is_error(name[:64])
+
+
+@lru_cache(maxsize=4_096)
+def _is_error(name: str) -> bool:
     return _error_name().fullmatch(bare(name)) is not None
 
 
-@lru_cache(maxsize=4_096)
 def speaks_of_errors(name: str) -> bool:
     """Whether one of a field name's words is one for an error, and none says that it counts or keeps them."""
+    return _speaks_of_errors(name[:64])
+
+
+@lru_cache(maxsize=4_096)
+def _speaks_of_errors(name: str) -> bool:
     said = set(snake(name).split("_"))
     return is_error(name) or not (said.isdisjoint(words_of("errors")) or said & words_of("about_errors"))
 
@@ -130,7 +143,7 @@ class Fields(NamedTuple):
 
 
 # Emptied when full, so that keys that are data cannot grow it without end.
-_MOST, _MOST_NAMES = 4_096, 64
+_MOST, _MOST_NAMES, _LONG_NAME = 4_096, 64, 100
 _known: dict[tuple[object, ...], Fields] = kept(__name__, {}, most=_MOST)
 
 
@@ -140,7 +153,7 @@ def fields_of(body: Mapping[Any, Any]) -> Fields:
     found = _known.get(names)
     if found is None:
         found = _sorted_out([name for name in names[:200] if isinstance(name, str)])
-        if len(names) <= _MOST_NAMES:
+        if len(names) <= _MOST_NAMES and all(type(name) is str and len(name) <= _LONG_NAME for name in names):
             if len(_known) >= _MOST:
                 _known.clear()
             _known[names] = found

@@ -141,8 +141,15 @@ def _purposes() -> Mapping[str, re.Pattern[str]]:
     }
 
 
-@lru_cache(maxsize=1_024)
 def _is_for(purpose: str, tool: str) -> bool:
+    return _is_named_for(purpose, tool[-_LONG_NAME:])
+
+
+_LONG_NAME = 200
+
+
+@lru_cache(maxsize=1_024)
+def _is_named_for(purpose: str, tool: str) -> bool:
     return _purposes()[purpose].match(_name_of(tool)) is not None
 
 

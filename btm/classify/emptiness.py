@@ -95,7 +95,7 @@ def _is_bare_header(text: str) -> bool:
     return text.endswith("\n") and text.count("\n") == 1 and _HEADER.match(text) is not None
 
 
-def could_be_empty(value: Any) -> bool:
+def could_be_empty(value: Any, depth: int = 4) -> bool:
     """Whether a list or mapping is empty or holds something empty near its top: the cheap test that most fail."""
     if not value:
         return True
@@ -105,7 +105,7 @@ def could_be_empty(value: Any) -> bool:
         if not member and (member is None or type(member) in (list, dict, str)):
             return True
 
-        if type(member) is dict and len(member) <= 3 and could_be_empty(member):
+        if type(member) is dict and len(member) <= 3 and depth and could_be_empty(member, depth - 1):
             return True
     return False
 

@@ -77,7 +77,19 @@ def classify(
                 reason="its classification failed",
                 rule="internal",
             )
-        return Outcome(confidence=NONE, reason="its classification failed", rule="internal")
+        return _by_what_it_says(call, result, now)
+
+
+def _by_what_it_says(call: ToolCall, result: Any, now: float | None) -> Outcome:
+    """Return what came of a result that could not be walked (a cycle, an object that raises): by its text, or nothing."""
+    if result is not _ABSENT and type(result) is not str:
+        try:
+            return ask(
+                _classify, call, untrusted.text_of(result, TEXT_LIMIT), None, None, None, (), None, now
+            )
+        except Exception as problem:  # noqa: BLE001 - see above
+            _log.debug("nor could its text be read: %s", type(problem).__name__)
+    return Outcome(confidence=NONE, reason="its classification failed", rule="internal")
 
 
 def _classify(

@@ -73,7 +73,9 @@ def unwrapped(structured: Any) -> Any:
 
 def is_bare(result: Mapping[Any, Any]) -> bool:
     """Whether a mapping certainly is no framework's wrapper."""
-    return _WRAPPERS.isdisjoint(result) and not ("value" in result and result.get("type") in _ERROR_OUTPUTS)
+    return _WRAPPERS.isdisjoint(result) and not (
+        "value" in result and str(result.get("type"))[:80] in _ERROR_OUTPUTS
+    )
 
 
 _MCP_FIELDS = frozenset({"content", "structuredContent", "structured_content", "_meta", "meta"})
@@ -85,7 +87,7 @@ def _is_mcp(result: Mapping[Any, Any]) -> bool:
     blocks = result.get("content")
     if not isinstance(blocks, list) or not blocks or not _MCP_FIELDS.issuperset(result):
         return False
-    return all(isinstance(block, Mapping) and block.get("type") in _MCP_BLOCKS for block in blocks)
+    return all(isinstance(block, Mapping) and str(block.get("type")) in _MCP_BLOCKS for block in blocks)
 
 
 def _unwrap_mapping(result: Mapping[Any, Any]) -> ToolResult:

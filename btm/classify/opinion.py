@@ -44,7 +44,7 @@ _PARTS = re.compile(r"[_.\s-]+")
 _NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,8})?")
 _SAID = re.compile(r"[\"'][^\"']*[^\W\d_]{2} [^\W\d_]")
 _LETTERS = re.compile(r"[^\W\d_]+")
-_LONGEST, _SPELLING = 16, 1.2
+_LONGEST, _SPELLING, _LONG_NAME = 16, 1.2, 100
 _PLAIN_WORD = re.compile(r"[A-Za-z][A-Za-z_.-]*")
 
 
@@ -116,8 +116,12 @@ def _leaves(value: Any, key: str, depth: int, left: list[int]) -> Iterator[tuple
             yield from _leaves(item, name if isinstance(name, str) else "", depth + 1, left)
 
 
-@lru_cache(maxsize=4_096)
 def _key_words(key: str) -> list[str]:
+    return _words_of_key(key[:_LONG_NAME])
+
+
+@lru_cache(maxsize=4_096)
+def _words_of_key(key: str) -> list[str]:
     return [word for word in snake(key).split("_") if word]
 
 
@@ -258,7 +262,7 @@ def _summed(shown: Mapping[str, float], known: Weights) -> dict[str, float]:
 def has_one(value: Any) -> bool:
     """Whether an answer may look like a failure's at all: many rows never do, most fields by their names do not."""
     if type(value) is dict:
-        found = _by_names(tuple(islice(value, _WIDEST + 1)))
+        found = _by_names(tuple([_cut(name) for name in islice(value, _WIDEST + 1)]))
         return found and not _says_well(value)
     if type(value) is str:
         return len(value) <= _PROSE and value[:1] != "<"
@@ -277,6 +281,10 @@ _STATUSES = ("status_code", "statusCode", "http_status")
 _LEANS = 0.6
 _WORTH = -2.0
 """The least that names say where values say the rest: 2 of 90 answers that look like failures' have less."""
+
+
+def _cut(name: object) -> str:
+    return name[:_LONG_NAME] if type(name) is str else ""
 
 
 @lru_cache(maxsize=4_096)

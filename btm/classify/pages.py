@@ -31,10 +31,14 @@ _BRINGS = re.compile(
 )
 
 
-@lru_cache(maxsize=1_024)
 def _brings_pages(tool: str) -> bool:
     """Whether a tool by its name brings what stands on pages."""
-    name = snake(tool[:80])
+    return _is_called_so(tool[:80])
+
+
+@lru_cache(maxsize=1_024)
+def _is_called_so(tool: str) -> bool:
+    name = snake(tool)
     return _BROWSES.search(name) is not None or _BRINGS.search(name) is not None
 
 

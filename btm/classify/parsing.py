@@ -107,7 +107,7 @@ _TEXT, _ROOT = "#text", "answer"
 """The text of an element with others inside, and an element around all: fragments have several first ones."""
 
 
-def fields_of_answer(text: str) -> dict[str, Any] | None:
+def fields_of_answer(text: str, *, wrapped: bool = False) -> dict[str, Any] | None:
     """Return an XML answer as nested mappings of local names, attributes included; None for any other document.
 
     What comes before a fault of form is kept; a document that declares its own entities is not read.
@@ -149,8 +149,8 @@ def fields_of_answer(text: str) -> dict[str, Any] | None:
         parser.Parse(f"<{_ROOT}>{_PROLOG.sub('', text, count=1).strip()}</{_ROOT}>", True)
     except (expat.ExpatError, ValueError):
         root.pop(_TEXT, None)
-        return _inside(root) or None
-    return _inside(root)
+        return _inside(root, wrapped=wrapped) or None
+    return _inside(root, wrapped=wrapped)
 
 
 def is_answer(text: str) -> bool:
@@ -161,13 +161,14 @@ def is_answer(text: str) -> bool:
 
 
 _LINE = re.compile(r"\s*([A-Za-z][\w.-]{0,60})\s?[=:]\s?(.{0,400}?)(?:\\[rn])*\s*")
+_LONGEST_LINE = 600
 _TELLS = re.compile(r"(?:status|result|error|response|ack)\w*$", re.IGNORECASE)
 
 
 def fields_of_lines(text: str) -> dict[str, Any] | None:
     """Return an answer whose every line is ``name=value`` as fields, where one of them tells of a result; else None."""
     lines = [line for line in text[:4_000].splitlines() if line.strip()]
-    if not 2 <= len(lines) <= 40 or "=" not in lines[0]:
+    if not 2 <= len(lines) <= 40 or "=" not in lines[0] or max(map(len, lines)) > _LONGEST_LINE:
         return None
     found = [_LINE.fullmatch(line) for line in lines]
     fields = {match.group(1): match.group(2) for match in found if match is not None}
@@ -195,8 +196,11 @@ def _replace_last(fields: dict[str, Any], name: str, value: str) -> None:
         fields[name] = value
 
 
-def _inside(fields: dict[str, Any]) -> dict[str, Any]:
-    """What an envelope holds: elements with one child and the header of SOAP are left out, a fault is a failure."""
+def _inside(fields: dict[str, Any], *, wrapped: bool) -> dict[str, Any]:
+    """What an envelope holds: elements with one child and the header of SOAP are left out, a fault is a failure.
+
+    An answer may hold another as its text; one ``wrapped`` so holds no third.
+    """
     while True:
         if isinstance(fields.get("Body"), dict):
             fields = fields["Body"]
@@ -205,7 +209,8 @@ def _inside(fields: dict[str, Any]) -> dict[str, Any]:
         if len(fields) != 1:
             return fields
         only = next(iter(fields.values()))
-        inner = fields_of_answer(only) if isinstance(only, str) and only[:1] == "<" else only
+        answer = isinstance(only, str) and only[:1] == "<" and not wrapped
+        inner = fields_of_answer(only, wrapped=True) if answer else only
         if not isinstance(inner, dict) or not inner:
             return fields
         failed = speaks_of_errors(next(iter(fields)))

@@ -142,7 +142,7 @@ def _call_failed(tool: str) -> re.Pattern[str] | None:
 
 def _tells_of_the_call(head: str, tool: str) -> bool:
     """Whether the first line of a text says of the very tool that was called that it failed."""
-    pattern = _call_failed(tool)
+    pattern = _call_failed(tool[-80:])
     return pattern is not None and pattern.search(head[:FIRST].split("\n", 1)[0]) is not None
 
 

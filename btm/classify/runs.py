@@ -28,7 +28,7 @@ _MARK = (
 )
 _COMPLAINT = re.compile(
     r"^[ \t]{0,8}(?:[\[(]?[\d:.TZ+-]{4,30}(?: [\d:.]{5,16})?[\])]?,? (?:- )?)?(?:[\w./+-]{1,40}: ){0,2}"
-    rf"(?:{_MARK})(?!\s*(?:0|none|null|no|n/a|false)\b\s*(?:error\w*)?\s*$)[^\n]*",
+    rf"(?:{_MARK})(?![^\S\n]{{0,8}}(?:0|none|null|no|n/a|false)\b[^\S\n]{{0,8}}(?:error\w*)?[^\S\n]{{0,8}}$)[^\n]*",
     re.MULTILINE,
 )
 """A line with which a program says that it could not go on."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import tracemalloc
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -209,7 +210,34 @@ def test_large_json_that_breaks_off_is_malformed() -> None:
         {"code": "-" * 14, "message": "no such user"},
         {"code": "9" * 40, "message": "no such user"},
         {"code": 7, "message": "no such user", "data": np.arange(3)},
+        '[{"type": ["VerifiableCredential", "X"], "id": "x"}]',
+        '{"content": [{"type": ["a"], "text": "x"}]}',
+        "<response><![CDATA[" * 800,
+        {1: {"failed": []}},
     ],
 )
 def test_no_answer_turns_the_classification_off(value: Any) -> None:
     assert classify(ToolCall("pay", {}, Effect.WRITE), value).rule != "internal"
+
+
+def test_an_object_that_cannot_be_walked_is_read_by_what_it_says() -> None:
+    cyclic: dict[str, Any] = {"error": "no such user"}
+    cyclic["parent"] = cyclic
+    assert classify(ToolCall("get_user"), cyclic).kind is ErrorKind.NOT_FOUND
+
+
+def test_values_shared_many_times_are_not_walked_many_times() -> None:
+    shared: Any = "fine"
+    for _ in range(60):
+        shared = {"a": shared, "b": shared}
+    assert classify(ToolCall("get_user"), {"code": 0, "message": shared}).rule != "internal"
+
+
+def test_long_names_are_not_kept() -> None:
+    tracemalloc.start()
+    for n in range(40):
+        classify(ToolCall(f"tool_{n}" + "x" * 500_000), "Error: gone")
+        classify(ToolCall("get_user"), {f"field_{n}" + "x" * 500_000: 1, "status": "open"})
+    kept = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert kept < 12_000_000  # one of each kind would be 40 MB
