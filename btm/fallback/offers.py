@@ -192,12 +192,21 @@ def _constant(value: Any) -> _Filler:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """One offer of the map: the calls it takes, what it gives, and for which error kinds."""
+    """One offer of the map: the calls it takes, what it gives, and for which error kinds.
+
+    ``kinds`` is None where the kind is not asked (a check, which follows no error); an empty set is for none, never.
+    """
 
     template: Step
-    kinds: frozenset[ErrorKind]
+    kinds: frozenset[ErrorKind] | None
     steps: tuple[Arguments, ...]
     results: tuple[str, ...] = ()  # the name of each step's result, "" for none
+
+    def is_for(self, kind: ErrorKind | None) -> bool:
+        """Whether it is offered after an error of this kind (None: of one that is not known)."""
+        if kind is None:
+            return self.kinds is None or bool(self.kinds)
+        return self.kinds is None or kind in self.kinds
 
     def fill(self, names: Mapping[str, Any], step: int = 0) -> Step:
         """Return the offer's call (of the given step) with its arguments filled from ``names``."""
@@ -214,7 +223,7 @@ def offers(
     edges: tuple[Edge, ...], call: ToolCall, kind: ErrorKind | None, known: Mapping[str, Any]
 ) -> tuple[Step, ...]:
     """Return what is offered after an error of this kind (None: of any), each call with its arguments filled."""
-    offered = [edge for edge in edges if kind is None or kind in edge.kinds]
+    offered = [edge for edge in edges if edge.is_for(kind)]
     names = names_of(call, known) if offered else {}
     return tuple(edge.fill(names) for edge in offered)
 
@@ -242,8 +251,8 @@ def compile_tool(name: str, model: MapFile) -> Compiled:
     return Compiled(
         fallbacks=tuple(edges),
         repairs=tuple(_single(repair, model.tools, repair.kinds) for repair in entry.repairs),
-        verify=_single(entry.verify, model.tools) if entry.verify else None,
-        cross_check=_single(entry.cross_check, model.tools) if entry.cross_check else None,
+        verify=_single(entry.verify, model.tools, None) if entry.verify else None,
+        cross_check=_single(entry.cross_check, model.tools, None) if entry.cross_check else None,
         expectations=_expectations(entry),
         errors=tuple(ErrorRule(rule.match, rule.kind) for rule in entry.errors),
     )
@@ -277,7 +286,7 @@ def _fallback(fallback: Fallback, tools: Mapping[str, ToolEntry]) -> Edge:
 def _single(
     offer: Repair | Verify | CrossCheck,
     tools: Mapping[str, ToolEntry],
-    kinds: frozenset[ErrorKind] = frozenset(),
+    kinds: frozenset[ErrorKind] | None,
 ) -> Edge:
     entry = tools[offer.tool]
     written = offer.arguments

@@ -32,6 +32,7 @@ _INSIDE = (
 )  # fmt: skip
 _ONE_OF = frozenset(("choices", "candidates", "generations"))  # alternatives, of which the first was taken
 _NODES = 8
+_DIGITS = 20
 _NO_MESSAGES = frozenset(("tools", "functions", "tooldefinitions", "availabletools"))
 
 
@@ -54,8 +55,8 @@ def conversations_in(value: Any, owner: Mapping[str, Any] | None = None, depth: 
     if not isinstance(value, dict):
         return
     around = {**owner, **value}
-    if value and all(map(str.isdecimal, value)):  # messages by their numbers
-        yield from _in_list([*value.values()], owner, depth)
+    if numbered := _by_number(value):
+        yield from _in_list(numbered, owner, depth)
         return
     if (exchange := _exchange(value)) is not None:
         yield Found(around, exchange, exchange=True)
@@ -85,6 +86,14 @@ def _in_list(value: list[Any], owner: Mapping[str, Any], depth: int) -> Iterator
     for item in value:
         if isinstance(item, dict | list):
             yield from conversations_in(item, owner, depth + 1)
+
+
+def _by_number(value: Mapping[str, Any]) -> list[Any]:
+    """Return messages that stand by their numbers, in their order; none where the numbers are years or ids of others."""
+    if not all(key.isdecimal() and len(key) < _DIGITS for key in value):
+        return []
+    members = [value[key] for key in sorted(value, key=int)]
+    return members if all(isinstance(one, dict) for one in members) and _are_messages(members) else []
 
 
 def _unfolded(item: Any) -> list[Any]:

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import zip_longest
 from typing import Any
 
-from btm.logs.answers import answer_of, ended_badly
+from btm.logs.answers import answer_of, ended_badly, failed
 from btm.logs.conversation import NO_RESULT
 from btm.logs.turns import Turns
 from btm.logs.values import arguments_of, content_of, number_of, parsed_text, time_of
@@ -95,7 +95,7 @@ def _take(
     made = [
         (turns.call(name, arguments_of(given), own, at), seen)
         for name, given, own, seen in done
-        if name not in _NO_CALLS
+        if type(name) is str and name and name not in _NO_CALLS
     ]
     for slot, seen in made:
         value, is_error, error_type = (NO_RESULT, None, None) if seen is None else answer_of(seen, where)
@@ -103,30 +103,36 @@ def _take(
             turns.result(slot[0].call_id, value, is_error, error_type)
 
 
+def _objects(value: object) -> list[dict[str, Any]]:
+    """Return the objects of a list: an odd piece of a step is passed over, and the others are read."""
+    return [item for item in value if type(item) is dict] if isinstance(value, list | tuple) else []
+
+
 def _made(call: Mapping[str, Any], seen: _Step | None) -> _Done:
-    own = call.get("function") or call
-    return own["name"], own.get("arguments"), call.get("id"), seen
+    own = call["function"] if type(call.get("function")) is dict else call
+    return own.get("name"), own.get("arguments"), call.get("id"), seen
 
 
 def _action(turns: Turns, found: _Step, at: float | None) -> None:
     """Read a step of one action: an object that names a tool, a tool beside what it is given, or a command."""
-    action, said, own = found["action"], found.get("thought"), None
-    seen: _Step | None = found
+    action, said = found["action"], found.get("thought")
+    done: list[_Done] = []
     if type(action) is dict:
-        inner = fields(action.get("use_tool") or action)
-        name, given, own, said = (
-            first(inner, NAME),
-            first(inner, ARGUMENTS),
-            inner.get("toolcallid"),
-            inner.get("log"),
-        )
-        seen = None if found.get("result", "") is None else found
+        outer = fields(action)
+        used = outer.get("usetool")
+        inner = fields(used) if type(used) is dict else outer
+        name = used if type(used) is str else first(inner, NAME)
+        pending = "result" in found and first(found, _OBSERVED) is None and failed(found)[0] is None
+        done = [(name, first(inner, ARGUMENTS), inner.get("toolcallid"), None if pending else found)]
+        said = inner.get("log")
     elif "actioninput" in found:
-        name, given, seen = action, found["actioninput"], found if _holds(found, _OBSERVED) else None
+        done = [(action, found["actioninput"], None, found if _holds(found, _OBSERVED) else None)]
     else:
-        named, said = action.strip().partition(" ")[0].strip(), said or found.get("response")
-        name, given = "bash" if named and named not in _NO_CALLS else "null", {"command": action.strip()}
-    _take(turns, said, [(name, given, own, seen)], _OBSERVED, at)
+        said = said or found.get("response")
+        named = action.strip().partition(" ")[0].strip()
+        if named and named not in _NO_CALLS:
+            done = [("bash", {"command": action.strip()}, None, found)]
+    _take(turns, said, done, _OBSERVED, at)
 
 
 def _observed(turns: Turns, found: _Step, at: float | None) -> None:  # noqa: ARG001 - the readers are alike
@@ -166,7 +172,7 @@ def _numbered(turns: Turns, found: _Step, at: float | None) -> None:
         turns.turn()
         if type(said) is str and said and found["source"] == "MODEL":
             turns.said(said)
-        for call in found["toolcalls"]:
+        for call in _objects(found["toolcalls"]):
             given = arguments_of(first(fields(call), ARGUMENTS))
             plainly = {name: parsed_text(v) if type(v) is str else v for name, v in given.items()}
             turns.call(call["name"], plainly, call.get("id"), at)
@@ -191,7 +197,7 @@ def _smolagents(turns: Turns, found: _Step, at: float | None) -> None:
     seen = {name: found[name] for name in ("error", "observations") if found.get(name) is not None}
     if seen.get("error"):
         seen.pop("observations", None)
-    done = [_made(call, seen or None) for call in asked]
+    done = [_made(call, seen or None) for call in _objects(asked)]
     _take(turns, content_of(said.get("content") or found.get("modeloutput")), done, ("observations",), at)
 
 
@@ -200,9 +206,9 @@ def _browser(turns: Turns, found: _Step, at: float | None) -> None:
     at = time_of(metadata.get("step_start_time")) if type(metadata) is dict else at
     state = output.get("current_state")
     goal = (state if type(state) is dict else output).get("next_goal")
-    made = [pair for action in output["action"] for pair in action.items() if pair[1] is not None]
+    made = [pair for action in _objects(output["action"]) for pair in action.items() if pair[1] is not None]
     # After the first action that fails, the others are not carried out.
-    seen = [{"extractedcontent": "", **fields(result)} for result in found.get("result") or ()]
+    seen = [{"extractedcontent": "", **fields(result)} for result in _objects(found.get("result"))]
     done = [(name, given, None, came) for (name, given), came in zip_longest(made, seen[: len(made)])]
     _take(turns, goal, done, ("extractedcontent",), at)
 
@@ -211,7 +217,7 @@ def _run_step(turns: Turns, found: _Step, at: float | None) -> None:
     lost = {"error": found["lasterror"]} if found.get("lasterror") else None
     done = [
         _made(call, lost if own.get("output") is None else {"output": own["output"]})
-        for call in found["stepdetails"].get("tool_calls") or ()
+        for call in _objects(found["stepdetails"].get("tool_calls"))
         if type(own := call.get("function")) is dict  # the others are the provider's own tools
     ]
     _take(turns, None, done, RESULT, at)
@@ -236,7 +242,7 @@ def _rounds(turns: Turns, found: _Step, at: float | None) -> None:
     if type(message) is dict and type(message.get("text")) is str:
         turns.asked(message["text"])
     results = metadata.get("toolCallResults") or {}
-    for one in metadata["toolCallRounds"]:
-        calls = one.get("toolCalls") or ()
+    for one in _objects(metadata["toolCallRounds"]):
+        calls = _objects(one.get("toolCalls"))
         done = [_made(c, fields(results[c["id"]]) if c.get("id") in results else None) for c in calls]
         _take(turns, one.get("response"), done, RESULT, at)

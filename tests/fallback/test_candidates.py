@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from btm.fallback import FallbackMap, ToolRole
+from btm.fallback.offers import compile_tool, offers
 from btm.model import Effect, ErrorKind, ToolCall
 
 SHOP = FallbackMap.from_text("""
@@ -283,3 +285,15 @@ def test_candidates_never_hold_the_failed_tool_an_unknown_one_or_a_write_for_a_r
 def test_durations_are_written_with_a_unit_or_in_seconds(written: str, seconds: float) -> None:
     text = f"version: 1\ndomain: d\ntools:\n  a: {{effect: read, timeout: {written}}}\n"
     assert FallbackMap.from_text(text).entry("a").timeout == seconds
+
+
+def test_a_check_is_for_any_kind_and_an_offer_for_no_kind_for_none() -> None:
+    compiled = compile_tool("get_order", SHOP.model)
+    check = compiled.cross_check
+    assert check is not None
+    assert all(check.is_for(kind) for kind in (None, *ErrorKind))
+    never = replace(check, kinds=frozenset())
+    call = ToolCall("get_order", {"order_id": "o1"})
+    for kind in (None, *ErrorKind):
+        assert offers((never,), call, kind, {}) == ()
+        assert len(offers((check,), call, kind, {})) == 1
