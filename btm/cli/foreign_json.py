@@ -83,8 +83,9 @@ class ForeignJson:
 
     def write(self) -> None:
         """Write the file in one step; who may read it stays."""
-        self.path.resolve().parent.mkdir(parents=True, exist_ok=True)
-        with replacing(self.path, private=True) as file:
+        target = self.path.resolve()
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(target, private=True) as file:
             file.write(self.after.encode())
 
 

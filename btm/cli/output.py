@@ -214,15 +214,14 @@ def replacing(path: str | Path, *, private: bool = False) -> Iterator[BinaryIO]:
     A new file is for all whom the process lets read files, or (``private``) for its owner. What is there and is no regular
     file (a device, a pipe) is written as it is.
     """
-    target = Path(path).resolve()  # a link stays a link
-    if target.exists() and not target.is_file():
-        with target.open("wb") as file:
+    named = Path(path)
+    if named.exists() and not named.is_file():  # asked of the name itself: /dev/stdout leads to no path
+        with named.open("wb") as file:
             yield file
         return
-    try:
-        handle, begun = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    except OSError as problem:  # the user did not ask for the other name
-        raise OSError(problem.errno, problem.strerror, str(path)) from problem
+    target = named.resolve()  # a link stays a link
+    with _naming(path):
+        handle, begun = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:40]}.")
     try:
         with os.fdopen(handle, "wb") as file:
             if target.exists():
@@ -230,9 +229,28 @@ def replacing(path: str | Path, *, private: bool = False) -> Iterator[BinaryIO]:
             elif not private:
                 Path(begun).chmod(0o666 & ~_umask())
             yield file
-        Path(begun).replace(target)
+        with _naming(path):
+            _put(Path(begun), target)
     finally:
         Path(begun).unlink(missing_ok=True)
+
+
+def _put(begun: Path, target: Path) -> None:
+    try:
+        begun.replace(target)
+    except OSError as problem:
+        if problem.errno != errno.EBUSY:
+            raise
+        shutil.copyfile(begun, target)  # a file that a container has mounted can only be written into
+
+
+@contextmanager
+def _naming(path: str | Path) -> Iterator[None]:
+    """Say the user's own name of a file in what goes wrong: nobody asked for the other one."""
+    try:
+        yield
+    except OSError as problem:
+        raise OSError(problem.errno, problem.strerror, str(path)) from problem
 
 
 def _umask() -> int:

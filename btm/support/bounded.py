@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections import OrderedDict
+from contextlib import suppress
 from typing import Any, TypeVar
 
 K = TypeVar("K")
@@ -19,9 +20,10 @@ class BoundedDict(OrderedDict[K, V]):
 
     def __setitem__(self, key: K, value: V) -> None:
         super().__setitem__(key, value)  # never absent meanwhile: others read without a lock
-        self.move_to_end(key)
-        if len(self) > self.most:
-            self.popitem(last=False)
+        with suppress(KeyError):  # another thread may have taken it out since, or the last that there was
+            self.move_to_end(key)
+            while len(self) > self.most:
+                self.popitem(last=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.most,), None, None, iter(self.items())

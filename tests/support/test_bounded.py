@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import copy
 import pickle
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
+from btm import Effect, FallbackMap
+from btm.runtime.conditions import ToolEffects
 from btm.support.bounded import BoundedDict
 
 
@@ -48,3 +55,62 @@ def test_it_is_copied_and_pickled_with_its_bound() -> None:
         other["c"] = 3
         assert list(other.items()) == [("b", 2), ("c", 3)]
     assert list(kept) == ["a", "b"]
+
+
+@pytest.fixture
+def _switches_often() -> Iterator[None]:
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+def test_another_thread_may_take_out_what_is_being_set() -> None:
+    class Raced(BoundedDict[str, int]):
+        def move_to_end(self, key: str, last: bool = True) -> None:
+            self.pop(key)  # what another thread may do just then
+            super().move_to_end(key, last)
+
+    kept = Raced(2)
+    kept["a"] = 1
+    assert not kept
+
+
+@pytest.mark.usefixtures("_switches_often")
+def test_threads_set_take_and_read_at_once() -> None:
+    kept: BoundedDict[int, int] = BoundedDict(3)
+    kept[0] = 0
+
+    def work(number: int) -> None:
+        for n in range(2_000):
+            kept[number] = n
+            kept.pop(number, None)
+
+    with ThreadPoolExecutor(4) as pool:
+        for done in [pool.submit(work, number % 4) for number in range(8)]:
+            done.result()
+    assert len(kept) <= 3
+
+
+@pytest.mark.usefixtures("_switches_often")
+def test_a_read_that_is_described_again_is_no_assumed_write_meanwhile() -> None:
+    effects = ToolEffects(FallbackMap.empty())
+    effects.describe("berth", None, read_only=True)
+
+    def describe() -> None:
+        for _ in range(3_000):
+            effects.describe("berth", None, read_only=True)
+
+    with ThreadPoolExecutor(2) as pool:
+        describing = [pool.submit(describe) for _ in range(2)]
+        found = {effects.of("berth") for _ in range(3_000)}
+        for done in describing:
+            done.result()
+    assert found == {Effect.READ}
+
+
+def test_what_is_hinted_again_unchanged_is_not_written() -> None:
+    effects = ToolEffects(FallbackMap.empty())
+    for tool in ("first", "second", "first"):
+        effects.describe(tool, None, read_only=True)
+    assert list(effects._hinted) == ["first", "second"]
