@@ -104,7 +104,6 @@ def could_be_empty(value: Any, depth: int = 4) -> bool:
     for member in value.values():
         if not member and (member is None or type(member) in (list, dict, str)):
             return True
-
         if type(member) is dict and len(member) <= 3 and depth and could_be_empty(member, depth - 1):
             return True
     return False

@@ -40,7 +40,6 @@ _ABSENT: Any = object()
 _SHOWN = 1_200
 """Characters of a failure's text from which the one line of its detail is made."""
 
-
 _BOILERPLATE = re.compile(r"\s*For (?:more|further|troubleshooting)[^\n]{0,80}https?://[^\s]{1,200}")
 """What libraries append to every message."""
 
@@ -168,7 +167,7 @@ def _is_plainly_fine(text: str, call: ToolCall) -> bool:
     """Whether a text holds no word of failure, and is neither blank nor JSON or markup, nor short and from a page."""
     if text[:1] in _OPENERS or plain.any_in(text):
         return False
-    return pages.of_answer(text, call.tool) is None
+    return pages.wall_of_tool(text, call.tool) is None
 
 
 def _outcome(found: Finding, call: ToolCall, value: Any = None, *, raised: bool = False) -> Outcome:
@@ -177,7 +176,7 @@ def _outcome(found: Finding, call: ToolCall, value: Any = None, *, raised: bool 
     shown = _BOILERPLATE.sub("", detail, 3) if "For " in detail else detail
     shown = readable(_end_cut(shown), _sent(call))
     ruled, sure = found, guessing.calibrated(found.confidence)
-    likely = None
+    likely = None  # what a raised exception's status or class says is told as it is, and not weighed again
     if not (raised and confidence.is_as_sure_as_its_rule(found) and sure >= STATUS):
         found, likely = opinion.reconsidered(found, shown, sure, call)
     said = detail if found.detail else detail[:600]

@@ -211,7 +211,6 @@ def _codes_of(error: BaseException, known: _Facts, root: str, text: str) -> list
     name = qualified(type(error))[1]
     reply = _REPLY.search(text) if name in _REPLIES else None
     numbers = {"exit": known.get("returncode"), "smtp": reply[1] if reply else known.get("smtp_code")}
-
     if "losed" in name:
         numbers["websocket"] = known.get("code")
     if isinstance(error, OSError) and root == "builtins" and type(error.errno) is int:

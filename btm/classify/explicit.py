@@ -118,17 +118,18 @@ def _of_json(value: Any, call: ToolCall, now: float | None) -> tuple[Any, Findin
 
 
 def _of_markup(text: str, call: ToolCall, now: float | None) -> tuple[Any, Finding | None]:
-    answer = parsing.fields_of_answer(text)
+    answer, document = parsing.fields_of_answer(text)
     if answer is None:
-        return text, pages.of_page(text, call) or pages.wall_page(text) or pages.of_markup(text, call.tool)
-    document = not parsing.is_answer(text)
+        return text, pages.login_page(text, call) or pages.wall_in_page(text) or pages.of_markup(
+            text, call.tool
+        )
     failure = bodies.of_envelope(answer, call, now, whole=document)
     return text if document and failure is None else answer, failure
 
 
 def _of_words(text: str, call: ToolCall) -> tuple[Any, Finding | None]:
     text = without_echoes(without_label(text, call), call)
-    page = pages.of_noise(text, call.tool) or pages.of_answer(text, call.tool)
+    page = pages.of_noise(text, call.tool) or pages.wall_of_tool(text, call.tool)
     if page is not None:
         return text, page
     if _are_printed_rows(text) or not plain.any_in(text):

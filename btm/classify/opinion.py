@@ -278,7 +278,6 @@ def _says_well(body: Mapping[str, Any]) -> bool:
 
 _GOOD, _BAD = ("success", "ok", "succeeded"), ("error", "isError", "is_error", "failed")
 _STATUSES = ("status_code", "statusCode", "http_status")
-_LEANS = 0.6
 _WORTH = -2.0
 """The least that names say where values say the rest: 2 of 90 answers that look like failures' have less."""
 
@@ -288,12 +287,10 @@ def _cut(name: object) -> str:
 
 
 @lru_cache(maxsize=4_096)
-def _by_names(names: tuple[object, ...]) -> bool:
+def _by_names(names: tuple[str, ...]) -> bool:
     if not names:
         return False
-    shown = {
-        f"key {word}": 0.5 for name in names[:_WIDEST] if isinstance(name, str) for word in _key_words(name)
-    }
+    shown = {f"key {word}": 0.5 for name in names[:_WIDEST] for word in _key_words(name)}
     return _summed(shown | _of_size(len(names)), _weights()[0])["failed"] >= _WORTH
 
 

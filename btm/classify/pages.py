@@ -22,8 +22,11 @@ from btm.model import ToolCall
 from btm.support.effects import is_general
 from btm.support.readable import without_markup
 
-MOST_SHOWN = 900
-"""Characters that a wall shows."""
+_MOST_READ, _WALL, _SHORT = 20_000, 900, 600
+"""Characters of a page that are read, that a wall shows at most, and that an error's page or one for signing in does."""
+
+_PIECE = 2_000
+"""Characters of a piece of a page, and of what may be no text."""
 
 _BROWSES = form("login", "goes")
 _BRINGS = re.compile(
@@ -42,9 +45,9 @@ def _is_called_so(tool: str) -> bool:
     return _BROWSES.search(name) is not None or _BRINGS.search(name) is not None
 
 
-def of_answer(text: str, tool: str) -> Finding | None:
-    """Return what a text is that a tool brought, where it is a wall; tools that bring no pages bring none."""
-    return of_text(text) if len(text) <= MOST_SHOWN and _brings_pages(tool) else None
+def wall_of_tool(text: str, tool: str) -> Finding | None:
+    """Return which wall a tool that brings pages has come to, if its answer is one."""
+    return wall_in_text(text) if len(text) <= _WALL and _brings_pages(tool) else None
 
 
 @cache
@@ -60,9 +63,9 @@ def _frame() -> tuple[re.Pattern[str], re.Pattern[str]]:
     return re.compile(table("walls")["about"]), re.compile(table("walls")["speaks"])
 
 
-def of_text(text: str) -> Finding | None:
-    """Return what a short text is that a tool brought from a page, where it is a wall."""
-    if len(text) > MOST_SHOWN:
+def wall_in_text(text: str) -> Finding | None:
+    """Return which wall a short text of a page is, if it is one."""
+    if len(text) > _WALL:
         return None
     low = text.strip().lower().replace("\u2019", "'")
     about, speaks = _frame()
@@ -75,17 +78,15 @@ def of_text(text: str) -> Finding | None:
     return None
 
 
-def wall_page(page: str) -> Finding | None:
-    """Return what an HTML page is that shows a wall and nothing else."""
-    return of_text(without_markup(page)) if len(page) <= _MOST_READ else None
+def wall_in_page(page: str) -> Finding | None:
+    """Return which wall an HTML page shows that shows nothing else."""
+    return wall_in_text(without_markup(page)) if len(page) <= _MOST_READ else None
 
 
 _WEB = form("markup", "web")
 _TEXT_TOOL = form("markup", "text_tool")
 PAGE = "markup:html"
 """The rule for a page where data was due."""
-_MOST_READ, _SHORT = 20_000, 600
-"""Characters of a page that are read, and up to which what it shows is read as an error's text."""
 _TITLE = re.compile(r"<(?:title|h1)[^>]{0,100}>\s*([^<]{1,200})", re.IGNORECASE)
 _ERROR_TITLE = form("markup", "error_title")
 
@@ -116,7 +117,6 @@ def of_markup(text: str, tool: str) -> Finding | None:
     return None
 
 
-_LONGEST_PIECE = 2_000
 _FRAGMENT = re.compile(
     r"\s*<(?:h[1-6]|p|pre|b|strong|center|font|span|div|br|title)\b[^>]{0,200}>", re.IGNORECASE
 )
@@ -124,7 +124,7 @@ _FRAGMENT = re.compile(
 
 def shown_by_fragment(text: str) -> str | None:
     """Return what a short piece of a page shows, or None for any other text."""
-    if len(text) > _LONGEST_PIECE or _FRAGMENT.match(text) is None:
+    if len(text) > _PIECE or _FRAGMENT.match(text) is None:
         return None
     shown = without_markup(text)
     return shown if 0 < len(shown) <= _SHORT else None
@@ -140,7 +140,7 @@ def of_noise(text: str, tool: str) -> Finding | None:
 
     A tenth of replacement and control characters is far beyond what a document with a few bad bytes has.
     """
-    head = text[:_LONGEST_PIECE]
+    head = text[:_PIECE]
     if "\ufffd" not in head and "\x00" not in head:
         return None
     noise = sum(1 for c in head if c == "\ufffd" or (c < " " and c not in "\t\n\r\x1b"))
@@ -183,15 +183,15 @@ _ASKS = form("login", "asks")
 _ENTERS = form("login", "enters")
 
 _HEADING = re.compile(r"<(?:title|h1|h2|button)\b[^>]{0,200}>([^<]{1,200})", re.IGNORECASE)
-_READ = 20_000  # characters of a page
-_MOST_SHOWN = 600  # characters that a page for signing in shows; one that shows more has something to say
 
 
-def of_page(text: str, call: ToolCall) -> Finding | None:
+def login_page(text: str, call: ToolCall) -> Finding | None:
     """Return AUTH_ERROR for an HTML text that is a page for signing in and nothing else."""
-    if len(text) > _READ or not (_ENTERS.search(text) or _ASKS.search(" | ".join(_HEADING.findall(text)))):
+    if len(text) > _MOST_READ or not (
+        _ENTERS.search(text) or _ASKS.search(" | ".join(_HEADING.findall(text)))
+    ):
         return None
-    if len(without_markup(text)) > _MOST_SHOWN:
+    if len(without_markup(text)) > _SHORT:  # one that shows more has something to say
         return None
     return _finding("login:page", "a page that asks to sign in", call)
 
@@ -201,9 +201,9 @@ def of_mapping(value: Mapping[str, Any], call: ToolCall) -> Finding | None:
     if not _BODIES.isdisjoint(value):
         inner = next((value[name] for name in _BODIES_IN_ORDER if isinstance(value.get(name), str)), "")
         if "<html" not in inner[:600].lower():
-            found = of_answer(inner, call.tool)
+            found = wall_of_tool(inner, call.tool)
         else:
-            found = of_page(inner, call) or wall_page(inner) or of_markup(inner, call.tool)
+            found = login_page(inner, call) or wall_in_page(inner) or of_markup(inner, call.tool)
         if found is not None:
             return None if found.rule == PAGE else found
     return None if _STATUSES.isdisjoint(value) else _of_redirect(value, call)

@@ -18,7 +18,6 @@ _IS_JSON = re.compile(r"[\s\[{]{1,80}\"[^\"\n]{0,80}\"\s*(?::(?!\s*[A-Zu'`])|,|\
 _SMALL = 3
 """Fields of a body that can be no more than a wrapper."""
 
-
 _PADDED = re.compile(r"([A-Za-z_$][\w$.]{0,80})\((.*)\);?\s*", re.DOTALL)
 
 
@@ -41,10 +40,8 @@ def parsed(text: str) -> Any:
         return orjson.loads(text)
     except ValueError:
         pass
-    try:
-        return json.loads(
-            text, strict=False
-        )  # line breaks in texts, half an emoji: what other readers accept
+    try:  # line breaks in texts, half an emoji: what other readers accept
+        return json.loads(text, strict=False)
     except (ValueError, RecursionError):
         pass
     if "\n{" in text:
@@ -107,17 +104,19 @@ _TEXT, _ROOT = "#text", "answer"
 """The text of an element with others inside, and an element around all: fragments have several first ones."""
 
 
-def fields_of_answer(text: str, *, wrapped: bool = False) -> dict[str, Any] | None:
+def fields_of_answer(text: str, *, wrapped: bool = False) -> tuple[dict[str, Any] | None, bool]:
     """Return an XML answer as nested mappings of local names, attributes included; None for any other document.
 
-    What comes before a fault of form is kept; a document that declares its own entities is not read.
+    And whether it may be a document: nothing but its words says that it is an answer. What comes before a fault of form
+    is kept; a document that declares its own entities is not read.
     """
     if len(text) > LONGEST or _DECLARES.search(text) is not None:
-        return None
-    if not is_answer(text) and (
-        _DOCUMENT.match(text) is not None or _MAY_FAIL.search(text, 0, 2_000) is None
-    ):
-        return None
+        return None, True
+    begins = _ANSWER.match(text) is not None
+    document = not begins and _DOCUMENT.match(text) is not None
+    tells = begins or (not document and _TELLING.search(text, text.find(">"), 2_000) is not None)
+    if document or not (tells or _MAY_FAIL.search(text, 0, 2_000)):
+        return None, True
     root: dict[str, Any] = {}
     open_elements: list[dict[str, Any]] = [root]
 
@@ -149,15 +148,8 @@ def fields_of_answer(text: str, *, wrapped: bool = False) -> dict[str, Any] | No
         parser.Parse(f"<{_ROOT}>{_PROLOG.sub('', text, count=1).strip()}</{_ROOT}>", True)
     except (expat.ExpatError, ValueError):
         root.pop(_TEXT, None)
-        return _inside(root, wrapped=wrapped) or None
-    return _inside(root, wrapped=wrapped)
-
-
-def is_answer(text: str) -> bool:
-    """Whether an XML text is an answer by its first element, or by elements that only answers have."""
-    if _ANSWER.match(text) is not None:
-        return True
-    return _TELLING.search(text, text.find(">"), 2_000) is not None and _DOCUMENT.match(text) is None
+        return _inside(root, wrapped=wrapped) or None, not tells
+    return _inside(root, wrapped=wrapped), not tells
 
 
 _LINE = re.compile(r"\s*([A-Za-z][\w.-]{0,60})\s?[=:]\s?(.{0,400}?)(?:\\[rn])*\s*")
@@ -210,7 +202,7 @@ def _inside(fields: dict[str, Any], *, wrapped: bool) -> dict[str, Any]:
             return fields
         only = next(iter(fields.values()))
         answer = isinstance(only, str) and only[:1] == "<" and not wrapped
-        inner = fields_of_answer(only, wrapped=True) if answer else only
+        inner = fields_of_answer(only, wrapped=True)[0] if answer else only
         if not isinstance(inner, dict) or not inner:
             return fields
         failed = speaks_of_errors(next(iter(fields)))

@@ -121,20 +121,22 @@ def of_plain_text(text: str, tool: str, *, writes: bool = False) -> Finding | No
     return told.found._replace(confidence=min(told.found.confidence, told.chance))
 
 
-_NAMED_CALL = r"""(?<![\w'"`])['"`]?{0}['"`]?(?:\(\))?"""
+_NAMED_CALL = r"""(?<![\w'"`])['"`]?TOOL['"`]?(?:\(\))?"""
 _CALL_FAILED = (
     r"(?<!\d )\b(?:error|exception|failure|failed|failing|unable|problem)\b(?: [a-z]+){0,3}:? "
     rf"{_NAMED_CALL}(?!\w)"
     rf"|^\W{{0,4}}(?:the )?(?:tool |function |call to |execution of )?{_NAMED_CALL}:? "
     r"(?:tool |function |call )?(?:has |was |is )?"
     r"(?:failed|error\b|raised|timed out|could not|cannot|not (?:available|found|permitted|supported))"
-).replace("{0}", "TOOL")
+)
+"""How a text says of a call that it failed; ``TOOL`` stands for the tool's name."""
+
 _SHORTEST_NAME = 5
 
 
 @lru_cache(maxsize=256)
 def _call_failed(tool: str) -> re.Pattern[str] | None:
-    name = tool.rsplit("/", 1)[-1][:80]
+    name = tool.rsplit("/", 1)[-1]
     if len(name) < _SHORTEST_NAME or not re.search(r"[_-]|[a-z][A-Z]", name):
         return None  # a word that may mean anything
     return re.compile(_CALL_FAILED.replace("TOOL", re.escape(name)), re.IGNORECASE)

@@ -94,7 +94,6 @@ def of_field(role: Role, key: str, value: Any) -> Finding | None:
         return None
     if not role.bound.low <= size <= role.bound.high:
         return implausible("bounds", f"{key} = {size:g} is not {role.bound.what}", 0.9)
-
     return None
 
 

@@ -14,7 +14,7 @@ LONGEST = 4_000
 """Characters of a text that are read as a value."""
 
 _DEEPEST, _MOST = 12, 2_000
-_CLOSING = {"{": "}", "[": "]", "(": ")", "<": ">"}
+_CLOSING = {"{": "}", "[": "]", "(": ")"}
 _OPENING = re.compile(
     r"(?:\$VAR1 = |[%&#]|->)*"
     r"(?:(?P<name>[A-Za-z_][\w.$:\\]{0,80}?)(?:\(\d+\))?(?: Object)?(?:@[0-9a-f]+)?\s?(?: = )?\s*)?(?P<bracket>[{\[(])"
@@ -97,10 +97,9 @@ class _PrintedValue:
         name, bracket = opening["name"] or "", opening["bracket"]
         fields: dict[str, Any] = {}
         items: list[Any] = []
-        at = _GAP.match(self.text, opening.end()).end()  # type: ignore[union-attr]
-        loose = name == "map" or self.text[: opening.end()].endswith(
-            "&{"
-        )  # Go: no more than a space between entries
+        at = self._over(_GAP, opening.end())
+        # Go puts no more than a space between entries.
+        loose = name == "map" or self.text.startswith("&{", max(0, opening.end() - 2))
         while self.text[at] != _CLOSING[bracket]:
             key = _KEY.match(self.text, at)
             if key is not None:
@@ -109,8 +108,7 @@ class _PrintedValue:
             else:
                 value, at = self.value(at, depth, bracket, loose=loose)
                 items.append(value)
-            after = _BETWEEN.match(self.text, at)
-            at = at if after is None else after.end()
+            at = self._over(_BETWEEN, at)
         return _made(name, bracket, fields, items), at + 1
 
     def value(self, at: int, depth: int, inside: str, *, loose: bool) -> tuple[Any, int]:
@@ -125,14 +123,17 @@ class _PrintedValue:
         if self.text[at] in "\"'`":
             raise _NoValueError  # what is quoted ends nowhere
         end = self._end_of_bare(at, _CLOSING[inside], loose=loose)
-        bare = self.text[at:end].strip()
-        return _scalar(bare), end
+        return _scalar(self.text[at:end].strip()), end
+
+    def _over(self, between: re.Pattern[str], at: int) -> int:
+        found = between.match(self.text, at)
+        return at if found is None else found.end()
 
     def _over_line_end(self, at: int) -> int:
         """Return where a value begins that stands on the line below its name; what stands there may be the next name."""
         if self.text[at] != "\n":
             return at
-        below = _GAP.match(self.text, at).end()  # type: ignore[union-attr]
+        below = self._over(_GAP, at)
         return at if self.text[below] in ")]}" or _KEY.match(self.text, below) else below
 
     def _end_of_bare(self, at: int, closing: str, *, loose: bool) -> int:
@@ -157,10 +158,10 @@ class _PrintedValue:
 
 def _goes_on(text: str, comma: int) -> bool:
     """Whether a sentence goes on behind its comma, and no other item begins there."""
-    return (
-        text[comma + 1 : comma + 2] == " "
-        and re.match(r" [a-z]+ [a-z]", text[comma : comma + 40][1:]) is not None
-    )
+    return _SENTENCE.match(text[comma + 1 : comma + 40]) is not None
+
+
+_SENTENCE = re.compile(r" [a-z]+ [a-z]")
 
 
 def _scalar(bare: str) -> Any:

@@ -1,4 +1,4 @@
-"""A short answer of a service's own code and a message, with nothing of what was asked for: a refusal, in any language.
+"""Answers that refuse what was asked for: a service's own code and a message with nothing else, and writes not done.
 
 The words need not be known. Services say ``{"code": 4002001, "message": ...}`` of what they did not do; of what they did
 they give a code of success, words of success, or what was asked for.
@@ -45,8 +45,8 @@ def is_refusal(body: Mapping[str, Any], named: keys.Fields) -> bool:
     codes = [body[name] for name in named.coded]
     if not any(map(_fails, codes)) or any(map(_says_well, codes)):
         return False
-    said = [body[name] for name in named.said if isinstance(body[name], str) and body[name].strip()]
-    if not any(_is_said(text) for text in said) or any(map(says_done, said)):
+    said = words_of(body, named)
+    if not any(map(_is_said, said)) or any(map(says_done, said)):
         return False
     return not any(
         not is_blank(body[name]) and name not in named.coded and name not in named.said for name in named.firm
@@ -54,25 +54,24 @@ def is_refusal(body: Mapping[str, Any], named: keys.Fields) -> bool:
 
 
 def is_refused_write(body: Mapping[str, Any], named: keys.Fields) -> bool:
-    """``approved: false``, or a bad status, with a reason beside it: the write was not done."""
-    if (
-        len(body) <= _WIDEST
-        and (named.said or named.errors)
-        and any(isinstance(body[name], str) and _says_bad(body[name]) for name in named.coded)
-    ):
-        return not OWN.intersection(named.payload)
-    if (
-        len(body) <= _WIDEST
-        and named.said
-        and not OWN.intersection(named.payload)
-        and _words_refuse(body, named)
-    ):
-        return True
+    """Whether a write was not done, by a bad status, words of failure, errors of all its items or ``approved: false``."""
+    made = bool(OWN.intersection(named.payload))
+    if len(body) <= _WIDEST:
+        verdicts = (body[name] for name in named.coded if isinstance(body[name], str))
+        if (named.said or named.errors) and any(map(_says_bad, verdicts)):
+            return not made
+        if named.said and not made and _words_refuse(body, named):
+            return True
     if len(body) == 1 and _are_refused(next(iter(body.values()))):
         return True
     if len(named.firm) > _FEW or not any(body[flag] is False for flag in named.write_flags):
         return False
     return any(isinstance(body[k], str) and body[k] for k in (*named.messages, *named.errors, *named.codes))
+
+
+def words_of(body: Mapping[str, Any], named: keys.Fields) -> list[str]:
+    """Return what a body says beside its codes."""
+    return [text for name in named.said if isinstance(text := body[name], str) and text.strip()]
 
 
 def _are_refused(items: Any) -> bool:
@@ -90,7 +89,7 @@ def _are_refused(items: Any) -> bool:
 
 def _words_refuse(body: Mapping[str, Any], named: keys.Fields) -> bool:
     """Whether what a service says beside a code that is none of success is a failure by its words (``Txn not found``)."""
-    said = [body[name].strip() for name in named.said if isinstance(body[name], str) and body[name].strip()]
+    said = [text.strip() for text in words_of(body, named)]
     if any(map(says_done, said)) or any(_says_well(body[name]) for name in named.coded):
         return False
     found = [texts.of_words(text) for text in said if len(text) <= _SENTENCE]

@@ -96,7 +96,7 @@ def tells_failure(body: Mapping[str, Any], call: ToolCall) -> bool:
 
 def _may_refuse(body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool:
     """Whether a code and a message may be a refusal rather than a small record: a flight, a course, a coupon."""
-    said = [body[name] for name in named.said if isinstance(body[name], str)]
+    said = refusals.words_of(body, named)
     if call.effect is Effect.WRITE or not all(text.isascii() for text in said) or len(named.coded) > 1:
         return True
     if any(keys.bare(name) not in _NAMES_OF_RECORDS for name in named.coded):
@@ -188,7 +188,7 @@ def _has_payload(body: Mapping[str, Any], call: ToolCall) -> bool:
     data, errors = body.get("data"), body.get("errors", body.get("Errors"))
     if isinstance(data, Mapping | list) and data and (errors or body.get("error")):
         members = [*islice(data.values(), 20)] if isinstance(data, Mapping) else data[:20]
-        return any(member not in (None, [], {}) for member in members)
+        return any(not is_blank(member) or type(member) in (str, tuple) for member in members)
     if call.effect is Effect.WRITE and isinstance(errors, list) and partial.some_succeeded(body):
         return True
     return _says_well(body, fields_of(body))

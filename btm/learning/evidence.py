@@ -111,6 +111,10 @@ class _Pools:
         """Return what one middle pool tells the level above it."""
         return _weighed(self.middle.get(middle, NOTHING), self.strengths[1])
 
+    def top_without(self, top: Level, middle: Level) -> Counts:
+        """Return what a top pool holds that one of its middle pools did not tell it."""
+        return _minus(self.top.get(top, NOTHING), self.within_top(middle))
+
     def moved(self, key: EvidenceKey, before: Counts, after: Counts) -> None:
         """Take in that a key's sums have changed."""
         top, middle = pools_of(key)
@@ -197,9 +201,7 @@ class Evidence:
 
     def top(self, key: EvidenceKey, strengths: Strengths) -> Counts:
         """Return the most general of what :meth:`around` returns, alone."""
-        pools = self._pooled(strengths, 1.0)
-        top_level, middle_level = pools_of(key)
-        return _minus(pools.top.get(top_level, NOTHING), pools.within_top(middle_level))
+        return self._pooled(strengths, 1.0).top_without(*pools_of(key))
 
     def around(
         self, key: EvidenceKey, strengths: Strengths, scale: float = 1.0
@@ -218,14 +220,8 @@ class Evidence:
                 beside.append(Beside(other, theirs, top, middle))
                 continue
             above, level = pools_of(other)
-            beside.append(
-                Beside(
-                    other,
-                    theirs,
-                    _minus(pools.top.get(above, NOTHING), pools.within_top(level)),
-                    _minus(pools.middle.get(level, NOTHING), theirs),
-                )
-            )
+            rest = _minus(pools.middle.get(level, NOTHING), theirs)
+            beside.append(Beside(other, theirs, pools.top_without(above, level), rest))
         return top, middle, own, beside
 
     def above(
@@ -234,7 +230,7 @@ class Evidence:
         """Return what :meth:`around` does, but for the tool's other kinds."""
         pools = self._pooled(strengths, scale)
         top_level, middle_level = pools_of(key)
-        top = _minus(pools.top.get(top_level, NOTHING), pools.within_top(middle_level))
+        top = pools.top_without(top_level, middle_level)
         middle = _minus(pools.middle.get(middle_level, NOTHING), pools.told_by(key, self.counts(key)))
         if key.target:  # other kinds are of the same pool, where they would count twice
             for other in self._others(key):

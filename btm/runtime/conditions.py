@@ -145,9 +145,8 @@ class ToolEffects:
 
         Who knows of no description takes none back: of an agent's adapters one may see it, and another only the name.
         """
-        if read_only is not None and (hint := Effect.READ if read_only else Effect.WRITE) != self._hinted.get(
-            tool
-        ):
+        hint = Effect.READ if read_only else Effect.WRITE
+        if read_only is not None and self._hinted.get(tool) is not hint:
             self._hinted[tool] = hint
         if description and self._descriptions.get(tool) != description:
             self._descriptions[tool] = description
