@@ -100,8 +100,9 @@ def _of_text(text: str, call: ToolCall, now: float | None) -> tuple[Any, Finding
     if "=" in text[:60] and (lines := parsing.fields_of_lines(text)) is not None:
         return text, bodies.of_envelope(lines, call, now)
     printed = parsing.printed_fields(text)
-    if printed is not None and (failure := bodies.of_mapping(printed, call, now)) is not None:
-        return printed, failure
+    if printed is not None:
+        form = "&" in text and text[-1:] not in ")}]"
+        return printed, (bodies.of_envelope if form else bodies.of_mapping)(printed, call, now)
     return _of_words(text, call)
 
 

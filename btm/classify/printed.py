@@ -17,7 +17,7 @@ _DEEPEST, _MOST = 12, 2_000
 _CLOSING = {"{": "}", "[": "]", "(": ")"}
 _OPENING = re.compile(
     r"(?:\$VAR1 = |[%&#]|->)*"
-    r"(?:(?P<name>[A-Za-z_][\w.$:\\]{0,80}?)(?:\(\d+\))?(?: Object)?(?:@[0-9a-f]+)?\s?(?: = )?\s*)?(?P<bracket>[{\[(])"
+    r"(?:(?P<name>[A-Za-z_][\w.$:\\]{0,80}?)(?:\(\d+\))?(?: Object)?(?:@[0-9a-f]+)?(?: = )?(?:[^\S\n]*|\s*(?=\()))?(?P<bracket>[{\[(])"
 )
 """A bracket, and what may stand before it: a sign (``%{``, ``&{``), a name (``array(``, ``map[``, ``Error {``)."""
 
@@ -32,8 +32,12 @@ _NAMED = (
 _KEY = re.compile(
     rf"(?:\[(?:{_NAMED.format('in_')})(?::[^\]\n]{{0,60}})?\]|(?:{_NAMED.format('')}))"
     r"\s*(?:=>|:(?!:)|=(?!=))[^\S\n]*"
+    r"|:(?P<edn>[a-z][\w.*+!?-]{0,60}) (?=[^\s=,}])"
 )
-"""A name and what follows it: ``'a' =>``, ``a:``, ``:a =>``, ``["a"] =``, ``[a:protected] =>``."""
+"""A name and what follows it: ``'a' =>``, ``a:``, ``:a =>``, ``["a"] =``, ``[a:protected] =>``, ``:a`` of Clojure."""
+
+_LOOSE = re.compile(r"map\[|&?\{(?:\w+:\S|:[\w-]+ )")
+"""How begins what puts no more than a space between its entries: values of Go and Clojure."""
 
 _GAP = re.compile(r"\s*")
 _BETWEEN = re.compile(r"\s*[,;]?\s*")
@@ -98,8 +102,7 @@ class _PrintedValue:
         fields: dict[str, Any] = {}
         items: list[Any] = []
         at = self._over(_GAP, opening.end())
-        # Go puts no more than a space between entries.
-        loose = name == "map" or self.text.startswith("&{", max(0, opening.end() - 2))
+        loose = _LOOSE.match(self.text, opening.start()) is not None
         while self.text[at] != _CLOSING[bracket]:
             key = _KEY.match(self.text, at)
             if key is not None:
