@@ -18,6 +18,7 @@ from typing import Any
 import orjson
 
 from btm.classify import carriers, deciding, guessing, words
+from btm.classify.body_keys import is_error
 from btm.classify.finding import EXACT, STATUS, Finding
 from btm.classify.keys import snake
 from btm.classify.reading import members
@@ -309,10 +310,14 @@ def doubts(failure: Finding, value: Any, call: ToolCall) -> bool:
     if failure.confidence >= STATUS or not failure.rule.startswith(READ_BY) or not has_one(value):
         return False
     text = value if type(value) is str else None
-    if text is not None and carriers.strip(text) is not None:
+    if (carriers.strip(text) is not None) if text is not None else _is_nothing_but_error(value):
         return False
     said = failure.detail or (text_of(value, _PROSE) if text is None else text)
     return chance(value, text, call, guessing.refined(failure, said, call)) < DOUBTED
+
+
+def _is_nothing_but_error(value: Any) -> bool:
+    return type(value) is dict and len(value) == 1 and is_error(str(next(iter(value))))
 
 
 READ_BY = ("text:", "plain:", "body:", "guess:", "code:", "type:", "status:", "exit:", "look:")
