@@ -174,7 +174,7 @@ def _sorted_out(names: list[str]) -> Fields:
     by_role["messages"] += tuple(
         n for n in names if n not in by_role["messages"] and _COMPOUND.search(bare(n))
     )
-    coded = [n for n in names if _CODED.search(bare(n))]
+    coded = [n for n in names if bare(n) in _ranks("coded") or _CODED.search(bare(n))]
     said = [n for n in names if n in by_role["messages"] or _SAID.search(bare(n))]
     by_role["coded"], by_role["said"] = (tuple(coded), tuple(said)) if coded and said else ((), ())
     telling = {n for role in _MEMBERS for n in by_role[role]}

@@ -20,6 +20,7 @@ from btm.classify import (
     opinion,
     pages,
     plain,
+    refusals,
     silent,
 )
 from btm.classify.ambiguity import is_ambiguous
@@ -141,6 +142,8 @@ def _second_opinion(value: Any, parsed: Any, call: ToolCall, doubt: Finding | No
         return confidence.success() if doubt is None else _doubtful(doubt)
     if type(parsed) is dict:
         parsed = without_echoed_fields(parsed, call)
+        if doubt is None and refusals.is_confirmed(parsed):
+            return confidence.success()
     chance = opinion.chance(parsed, text, call, doubt)
     if chance < opinion.SUSPECTED:
         return confidence.success(round(chance, 2)) if doubt is None else _doubtful(doubt)

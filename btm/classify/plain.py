@@ -11,10 +11,9 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from btm.classify import carriers, deciding, languages, partial, rules, texts
-from btm.classify.body_keys import BAD_STATUS
 from btm.classify.carriers import KEPT, Carried
 from btm.classify.finding import WEAK, Finding
-from btm.classify.refusals import says_done, says_idle
+from btm.classify.refusals import says_done, says_done_abroad, says_idle
 from btm.classify.rules import form
 from btm.model import ErrorKind as K
 
@@ -93,7 +92,9 @@ def _read(head: str, size: int, tool: str, writes: bool) -> Read:
     found = texts.of_carried(carried) if carried is not None else texts.of_words(_subject(head))
     if carried is None and size <= FIRST and says_idle(head):
         return Read(None, 0.0, carried, ("nothing was left to do",))
-    if carried is None and found is not None and languages.is_foreign(found) and _says_done_abroad(head):
+    says = says_done_abroad if found is None else says_done
+    foreign = carried is None and (found is None or languages.is_foreign(found))
+    if foreign and says(head.split("\n", 1)[0]):
         return Read(None, 0.0, carried, ("it says that it was done",))
     if carried is not None and _is_sure(carried, found, tool, head, size):
         return Read(found or unexplained(), SURE, carried, ("a sure layer",))
@@ -146,22 +147,6 @@ def _tells_of_the_call(head: str, tool: str) -> bool:
     """Whether the first line of a text says of the very tool that was called that it failed."""
     pattern = _call_failed(tool[-80:])
     return pattern is not None and pattern.search(head[:FIRST].split("\n", 1)[0]) is not None
-
-
-def _says_done_abroad(head: str) -> bool:
-    """Whether the first line of a text in another language has a word of success, and none of a status that failed."""
-    line = head[:FIRST].split("\n", 1)[0]
-    return says_done(line) and not any(word in line.lower() for word in _FAILED_ABROAD)
-
-
-_FAILED_ABROAD = frozenset(word for word in BAD_STATUS if not word.isascii()) | {
-    "не ",
-    "未",
-    "没",
-    "無法",
-    "无法",
-    "不",
-}
 
 
 def _is_sure(carried: Carried, found: Finding | None, tool: str, text: str, size: int) -> bool:

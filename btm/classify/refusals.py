@@ -25,7 +25,7 @@ OWN = frozenset({"id", "name", "_id", "uuid", "jobs", "runs", "tests", "results"
 """Fields that what was made has, or what was asked for."""
 
 _BAD_VERDICT = keys.words_of("bad_verdict")
-_SUCCESS = form("refusals", "success")
+_SUCCESS, _ABROAD, _UNDONE = (form("refusals", name) for name in ("success", "abroad", "undone"))
 _IDLE = form("refusals", "idle")
 _STOPPED = re.compile(
     r"fail|error|time[sd]? ?out|expired|could not|cannot|can't|unable|denied|refused|lost|invalid"
@@ -51,6 +51,13 @@ def is_refusal(body: Mapping[str, Any], named: keys.Fields) -> bool:
     return not any(
         not is_blank(body[name]) and name not in named.coded and name not in named.said for name in named.firm
     )
+
+
+def is_confirmed(body: Mapping[str, Any]) -> bool:
+    """Whether a body's words say that what was asked for is done, in English beside a code that says so, too."""
+    named = keys.fields_of(body)
+    well = any(_says_well(body[name]) for name in named.coded)
+    return any(map(says_done if well else says_done_abroad, words_of(body, named)))
 
 
 def is_refused_write(body: Mapping[str, Any], named: keys.Fields) -> bool:
@@ -102,8 +109,15 @@ def _says_bad(status: str) -> bool:
 
 
 def says_done(text: str) -> bool:
-    """Whether a message holds a word of success."""
-    return _SUCCESS.search(text[:200].lower()) is not None
+    """Whether a message holds a word of success, in English or another language, and none that takes it back."""
+    low = text[:200].lower()
+    return (_SUCCESS.search(low) is not None and _UNDONE.search(low) is None) or says_done_abroad(text)
+
+
+def says_done_abroad(text: str) -> bool:
+    """Whether a message says in another language than English that something was done."""
+    low = text[:200].lower()
+    return _ABROAD.search(low) is not None and _UNDONE.search(low) is None
 
 
 def says_idle(text: str) -> bool:
@@ -122,6 +136,7 @@ def _fails(code: Any) -> bool:
         if _NUMBER.fullmatch(code) is None:
             return code[:40].lower() in keys.BAD_STATUS or _OWN_CODE.fullmatch(code) is not None
         code = int(code)
+        return code not in _FINE  # a text of digits is a code of the service's own, and no HTTP status
     return type(code) is int and code not in _FINE and not 200 <= code < 300
 
 
