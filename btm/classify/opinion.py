@@ -18,7 +18,7 @@ from typing import Any
 import orjson
 
 from btm.classify import carriers, deciding, guessing, words
-from btm.classify.body_keys import is_error
+from btm.classify.body_keys import fields_of, is_error
 from btm.classify.finding import EXACT, STATUS, Finding
 from btm.classify.keys import snake
 from btm.classify.reading import members
@@ -274,7 +274,8 @@ def _says_well(body: Mapping[str, Any]) -> bool:
     """Whether a body says outright that all is well: rules look for what contradicts that."""
     if any(body.get(name) is True for name in _GOOD) or any(body.get(name) is False for name in _BAD):
         return True
-    return any(type(body.get(name)) is int and body[name] // 100 == 2 for name in _STATUSES)
+    codes = [body.get(name) for name in (*_STATUSES, *fields_of(body).coded)]
+    return any((type(code) is int and code // 100 == 2) or code == "00" for code in codes)
 
 
 _GOOD, _BAD = ("success", "ok", "succeeded"), ("error", "isError", "is_error", "failed")
