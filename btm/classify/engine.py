@@ -22,6 +22,7 @@ from btm.classify import (
     plain,
     refusals,
     silent,
+    telling,
 )
 from btm.classify.ambiguity import is_ambiguous
 from btm.classify.echoes import without_echoed_fields, without_echoes
@@ -142,7 +143,7 @@ def _second_opinion(value: Any, parsed: Any, call: ToolCall, doubt: Finding | No
         return confidence.success() if doubt is None else _doubtful(doubt)
     if type(parsed) is dict:
         parsed = without_echoed_fields(parsed, call)
-        if doubt is None and refusals.is_confirmed(parsed):
+        if doubt is None and (refusals.is_confirmed(parsed) or telling.is_entry(parsed, call)):
             return confidence.success()
     chance = opinion.chance(parsed, text, call, doubt)
     if chance < opinion.SUSPECTED:

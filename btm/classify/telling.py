@@ -13,6 +13,7 @@ from btm.classify.body_keys import Fields, fields_of
 from btm.classify.codes import is_failure, of_code
 from btm.classify.complaints import MOST_FIELDS, are_sentences
 from btm.classify.finding import CODE
+from btm.classify.keys import snake
 from btm.classify.reading import field, is_blank
 from btm.model import Effect, ToolCall
 from btm.model import ErrorKind as K
@@ -27,7 +28,7 @@ CLEAR = 0.93
 """Chance from which a message is an error beside fields that could be what was asked for."""
 
 _NO_STATUS = frozenset({"type", "name", "reason", "title"})
-_NO_MESSAGE = frozenset({"text", "body", "title", "description"})
+_NO_MESSAGE = frozenset({"text", "body", "title", "description", "desc"})
 _MILD = frozenset({"warning", "note", "notice", "info", "hint", "remark", "information"})
 """Messages that never say of an answer with data of its own that it failed; nor does the reason for a status."""
 
@@ -97,6 +98,8 @@ def tells_failure(body: Mapping[str, Any], call: ToolCall) -> bool:
 def _may_refuse(body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool:
     """Whether a code and a message may be a refusal rather than a small record: a flight, a course, a coupon."""
     said = refusals.words_of(body, named)
+    if is_entry(body, call):
+        return False
     if call.effect is Effect.WRITE or not all(text.isascii() for text in said) or len(named.coded) > 1:
         return True
     if any(keys.bare(name) not in _NAMES_OF_RECORDS for name in named.coded):
@@ -104,7 +107,32 @@ def _may_refuse(body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool:
     return max((plain.read(text, "").chance for text in said), default=0.0) >= plain.SUSPECTED
 
 
+def is_entry(body: Mapping[str, Any], call: ToolCall) -> bool:
+    """Whether a code and words about it are data: what was looked up (a tariff, a course), or a code that was made."""
+    named, writes = fields_of(body), call.effect is Effect.WRITE
+    if writes:
+        may_be = _MAKES_CODES.search(snake(call.tool[:80])) is not None
+    else:
+        may_be = _NO_MESSAGE.issuperset(map(keys.bare, named.said))
+    codes = [body[name] for name in named.coded if "err" not in keys.bare(name)]
+    if not may_be or not 0 < len(codes) == len(named.coded) or len(body) > _FEW:
+        return False
+    if any(is_known_code(code) if isinstance(code, str) else type(code) is not int or code < 0 for code in codes):
+        return False
+    told = [plain.read(text, "") for text in refusals.words_of(body, named)]
+    return bool(told) and not any(
+        one.chance >= plain.SUSPECTED and (writes or (one.found is not None and one.found.kind is not K.UNKNOWN))
+        for one in told
+    )
+
+
+_FEW = 3
 _NAMES_OF_RECORDS = frozenset({"code", "status", "result"})
+_MAKES_CODES = re.compile(
+    r"(?:create|issue|generate|make|new|book|register|reserve|request|add|invite)(?:_.*)?_"
+    r"(?:code|coupon|voucher|invit\w*|otp|ticket|pass|booking|reservation|token|pin|promo\w*|gift\w*|device|discount|link)s?\b"
+)
+"""Tools that make something that has a code."""
 
 
 def is_no(value: Any) -> bool:
@@ -271,7 +299,8 @@ def _is_message(body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool:
     said = [*islice(_words(body, named), 3)]
     if not said:
         told = "description" in body or any(not body[name] for name in named.messages)
-        return told and not any(body[name] for name in named.payload) and _is_coded(body, named)
+        empty = not any(body[name] for name in named.payload)
+        return told and empty and _is_coded(body, named) and not is_entry(body, call)
     if len(body) <= _SMALL and any(_is_marked(value) for value in body.values()):
         return True
 
