@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
+from btm.classify import body_keys as keys
+from btm.classify import texts
+from btm.classify.keys import snake
 from btm.model import Effect, ToolCall
 from btm.support.untrusted import scalars
 
@@ -44,11 +49,47 @@ def without_label(text: str, call: ToolCall) -> str:
 
 
 def without_echoed_fields(body: Mapping[str, Any], call: ToolCall) -> Mapping[str, Any]:
-    """Return what a write answered without the phrases in its fields that the call itself sent."""
-    sent = set(_phrases(call)) if call.effect is Effect.WRITE else ()
-    if not sent or not any(type(value) is str and value.strip() in sent for value in body.values()):
+    """Return what a write answered without what it was asked for: phrases of the call, and a deed like ``reject``.
+
+    That what was to be rejected is ``rejected``, or not ``approved``, confirms it.
+    """
+    if call.effect is not Effect.WRITE:
         return body
-    return {k: _QUOTED if type(v) is str and v.strip() in sent else v for k, v in body.items()}
+    sent, deed = set(_phrases(call)), _deed_named(snake(call.tool.rsplit("/", 1)[-1][:64]))
+    if sent and any(type(value) is str and value.strip() in sent for value in body.values()):
+        body = {k: _QUOTED if type(v) is str and v.strip() in sent else v for k, v in body.items()}
+    return body if deed is None else _without_deed(body, deed)
+
+
+def _without_deed(body: Mapping[str, Any], deed: re.Pattern[str]) -> Mapping[str, Any]:
+    """Return a body in which the words for a deed are ``done``; where it says of itself that it is done, why is not read."""
+    told = {k: v for k, v in body.items() if type(v) is str and len(v) <= _LONGEST_LABEL}
+    withheld = {k: True for k, v in body.items() if v is False and str(k)[:_LONGEST_LABEL].lower() in _GRANTS}
+    done = {k: _DONE for k, v in told.items() if deed.fullmatch(v.strip())}
+    said = {}
+    for name, value in told.items():
+        rest = deed.sub(_QUOTED, value)
+        if rest != value:
+            said[name] = rest if texts.of_words(rest) is not None else deed.sub(_DONE, value)
+    why = dict.fromkeys(_WHY.intersection(told), _QUOTED) if done or withheld else {}
+    return {**body, **said, **done, **withheld, **why}
+
+
+_WHY = frozenset({"reason", "comment", "note"})
+_DEED = re.compile(
+    r"(?:[a-z]+_)?(expir|fail|block|ban|den|reject|revok|invalid|lock|refus|declin|suspend|disabl|disapprov|dismiss|cancel"
+    r"|abort|clos|stop|void|terminat|kill|discard|deactivat)(?!ed)(?:[a-z]{0,3}|idate)(?:_|$)"
+)
+"""Deeds, by the beginnings of words, whose name is a bad word elsewhere; one or two words of a tool's name say what it does."""
+
+_GRANTS = keys.words_of("write_flags")
+_DONE = "done"
+
+
+@lru_cache(maxsize=1_024)
+def _deed_named(tool: str) -> re.Pattern[str] | None:
+    found = _DEED.match(tool)
+    return None if found is None else re.compile(rf"\b{found[1]}\w*", re.IGNORECASE)
 
 
 def _phrases(call: ToolCall) -> Iterator[str]:
