@@ -22,6 +22,7 @@ from btm.classify.body_keys import fields_of, is_error
 from btm.classify.finding import EXACT, STATUS, Finding
 from btm.classify.keys import snake
 from btm.classify.reading import members
+from btm.classify.refusals import has_zeros
 from btm.model import Effect, ErrorKind, ToolCall
 from btm.support.untrusted import text_of
 
@@ -274,8 +275,9 @@ def _says_well(body: Mapping[str, Any]) -> bool:
     """Whether a body says outright that all is well: rules look for what contradicts that."""
     if any(body.get(name) is True for name in _GOOD) or any(body.get(name) is False for name in _BAD):
         return True
-    codes = [body.get(name) for name in (*_STATUSES, *fields_of(body).coded)]
-    return any((type(code) is int and code // 100 == 2) or code == "00" for code in codes)
+    named = fields_of(body)
+    codes = [body.get(name) for name in (*_STATUSES, *named.coded)]
+    return any(type(code) is int and code // 100 == 2 for code in codes) or has_zeros(body, named)
 
 
 _GOOD, _BAD = ("success", "ok", "succeeded"), ("error", "isError", "is_error", "failed")

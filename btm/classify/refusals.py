@@ -34,6 +34,7 @@ _STOPPED = re.compile(
 )
 _OWN_CODE = re.compile(r"[A-Za-z]{1,12}[-_.]?\d{2,8}|\d{1,3}(?:\.\d{1,3}){1,2}")
 _NUMBER = re.compile(r"-?[0-9]{1,12}")
+_ZEROS = frozenset({"00", "0000", "00000", "000000"})
 _FINE = frozenset({0, 1, 100, 1_000, 10_000, 20_000})
 """Numbers with which services say that all went well; 1 says either."""
 
@@ -51,6 +52,11 @@ def is_refusal(body: Mapping[str, Any], named: keys.Fields) -> bool:
     return not any(
         not is_blank(body[name]) and name not in named.coded and name not in named.said for name in named.firm
     )
+
+
+def has_zeros(body: Mapping[str, Any], named: keys.Fields) -> bool:
+    """Whether a code is nothing but zeros (``00`` of payments), which one ``0`` alone may be that stands for no."""
+    return any(body[name] in _ZEROS for name in named.coded if isinstance(body[name], str))
 
 
 def is_confirmed(body: Mapping[str, Any]) -> bool:

@@ -304,9 +304,8 @@ def _is_message(body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool:
     if len(body) <= _SMALL and any(_is_marked(value) for value in body.values()):
         return True
 
-    if any(
-        str(body[c])[:40].lower() in keys.GOOD_CODES for c in named.codes if c in ("code", "type", "name")
-    ):
+    codes = [body[name] for name in named.codes if name in ("code", "type", "name")]
+    if any(str(code)[:40].lower() in keys.GOOD_CODES for code in codes) or refusals.has_zeros(body, named):
         return False
     payload = [name for name in named.payload if not is_blank(body[name])]
     firm = any(name in named.firm for name in payload)
