@@ -64,10 +64,22 @@ def of_envelope(
 ) -> Finding | None:
     """Return what failure an answer tells of that is nothing but an envelope: XML, or lines of fields.
 
-    ``whole``: it may be a document, of which only what it says of itself counts.
+    ``whole``: it may be a document, of which only what it says of itself in words counts.
     """
     part = failing_node(answer, call, whole=whole)
-    return None if part is None else of_mapping(part, call, now, failed=True)
+    if part is None:
+        return None
+    found = of_mapping(part, call, now, failed=True)
+    return found if not whole or found is None or _is_worded(part, found.detail) else None
+
+
+def _is_worded(part: Mapping[str, Any], detail: str) -> bool:
+    """Whether words tell of a failure, and not the names of elements and a number alone: a document has such, too."""
+    verdicts = (value.lower() in keys.BAD_STATUS for value in part.values() if isinstance(value, str))
+    return any(verdicts) or texts.of_words(_FIGURES.sub("", detail)) is not None
+
+
+_FIGURES = re.compile(r"\b\d+\b")
 
 
 def of_failed_value(value: Any, call: ToolCall, now: float | None = None) -> Finding:

@@ -182,12 +182,13 @@ def broken_json(text: str, tool: str, *, read: bool) -> Finding | None:
 _ASKS = form("login", "asks")
 _ENTERS = form("login", "enters")
 
+_IS_PAGE = re.compile(r"<(?:!doctype html|html|head|body|form|input|button|div|h[1-6]|p)\b", re.IGNORECASE)
 _HEADING = re.compile(r"<(?:title|h1|h2|button)\b[^>]{0,200}>([^<]{1,200})", re.IGNORECASE)
 
 
 def login_page(text: str, call: ToolCall) -> Finding | None:
     """Return AUTH_ERROR for an HTML text that is a page for signing in and nothing else."""
-    if len(text) > _MOST_READ or not (
+    if len(text) > _MOST_READ or _IS_PAGE.search(text) is None or not (
         _ENTERS.search(text) or _ASKS.search(" | ".join(_HEADING.findall(text)))
     ):
         return None
