@@ -80,7 +80,7 @@ _DEED = re.compile(
     r"(?:[a-z]+_)?(expir|fail|block|ban|den|reject|revok|invalid|lock|refus|declin|suspend|disabl|disapprov|dismiss|cancel"
     r"|abort|clos|stop|void|terminat|kill|discard|deactivat)(?!ed)(?:[a-z]{0,3}|idate)(?:_|$)"
 )
-"""Deeds, by the beginnings of words, whose name is a bad word elsewhere; one or two words of a tool's name say what it does."""
+"""Deeds, by the beginnings of their words, that are bad words elsewhere: one of the first two words of a tool's name."""
 
 _GRANTS = keys.words_of("write_flags")
 _DONE = "done"

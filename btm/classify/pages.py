@@ -188,8 +188,10 @@ _HEADING = re.compile(r"<(?:title|h1|h2|button)\b[^>]{0,200}>([^<]{1,200})", re.
 
 def login_page(text: str, call: ToolCall) -> Finding | None:
     """Return AUTH_ERROR for an HTML text that is a page for signing in and nothing else."""
-    if len(text) > _MOST_READ or _IS_PAGE.search(text) is None or not (
-        _ENTERS.search(text) or _ASKS.search(" | ".join(_HEADING.findall(text)))
+    if (
+        len(text) > _MOST_READ
+        or _IS_PAGE.search(text) is None
+        or not (_ENTERS.search(text) or _ASKS.search(" | ".join(_HEADING.findall(text))))
     ):
         return None
     if len(without_markup(text)) > _SHORT:  # one that shows more has something to say

@@ -17,7 +17,8 @@ _DEEPEST, _MOST = 12, 2_000
 _CLOSING = {"{": "}", "[": "]", "(": ")"}
 _OPENING = re.compile(
     r"(?:\$VAR1 = |[%&#]|->)*"
-    r"(?:(?P<name>[A-Za-z_][\w.$:\\]{0,80}?)(?:\(\d+\))?(?: Object)?(?:@[0-9a-f]+)?(?: = )?(?:[^\S\n]*|\s*(?=\()))?(?P<bracket>[{\[(])"
+    r"(?:(?P<name>[A-Za-z_][\w.$:\\]{0,80}?)(?:\(\d+\))?(?: Object)?(?:@[0-9a-f]+)?(?: = )?(?:[^\S\n]*|\s*(?=\()))?"
+    r"(?P<bracket>[{\[(])"
 )
 """A bracket, and what may stand before it: a sign (``%{``, ``&{``), a name (``array(``, ``map[``, ``Error {``)."""
 

@@ -117,11 +117,14 @@ def is_entry(body: Mapping[str, Any], call: ToolCall) -> bool:
     codes = [body[name] for name in named.coded if "err" not in keys.bare(name)]
     if not may_be or not 0 < len(codes) == len(named.coded) or len(body) > _FEW:
         return False
-    if any(is_known_code(code) if isinstance(code, str) else type(code) is not int or code < 0 for code in codes):
+    if any(
+        is_known_code(code) if isinstance(code, str) else type(code) is not int or code < 0 for code in codes
+    ):
         return False
     told = [plain.read(text, "") for text in refusals.words_of(body, named)]
     return bool(told) and not any(
-        one.chance >= plain.SUSPECTED and (writes or (one.found is not None and one.found.kind is not K.UNKNOWN))
+        one.chance >= plain.SUSPECTED
+        and (writes or (one.found is not None and one.found.kind is not K.UNKNOWN))
         for one in told
     )
 

@@ -77,3 +77,34 @@ def test_what_was_asked_for_may_stand_before_what_came_of_it(
     asked: object, answer: str, kind: str | None
 ) -> None:
     assert classify(ToolCall("get_order", {"id": asked}), answer).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("tool", "answer"),
+    [
+        ("reject_invoice", {"status": "rejected", "reason": "Duplicate"}),
+        ("revoke_key", {"status": "revoked", "message": "Key revoked"}),
+        ("expire_token", {"status": "expired", "message": "Token expired now"}),
+        ("abort_deployment", {"status": "aborted", "message": "Deployment aborted by user"}),
+        ("decline_offer", {"accepted": False, "reason": "Too low"}),
+        ("denyAccess", {"result": "denied", "message": "Access request denied"}),
+        ("void_payment", {"status": "voided", "code": "V12", "message": "Payment voided"}),
+    ],
+)
+def test_that_a_write_did_what_it_is_there_for_is_no_failure_of_it(tool: str, answer: Any) -> None:
+    assert classify(ToolCall(tool, {}, Effect.WRITE), answer).kind is None
+
+
+@pytest.mark.parametrize(
+    ("tool", "answer"),
+    [
+        ("reject_invoice", {"status": "failed", "message": "Invoice already paid"}),
+        ("reject_order", {"status": "rejected", "message": "Request rejected: missing permission"}),
+        ("cancel_order", {"status": "rejected", "message": "Order cannot be cancelled"}),
+        ("unblock_user", {"status": "blocked", "reason": "Policy"}),
+        ("approve_loan", {"status": "rejected", "reason": "Score"}),
+        ("block_user", {"success": False, "message": "User is not known"}),
+    ],
+)
+def test_another_deed_or_a_failure_of_its_own_is_one(tool: str, answer: Any) -> None:
+    assert classify(ToolCall(tool, {}, Effect.WRITE), answer).kind is not None

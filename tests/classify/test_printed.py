@@ -117,6 +117,10 @@ def kind_of(text: str, tool: str, effect: Effect = Effect.READ) -> ErrorKind | N
          "rate_limit"),
         ("search_documents", "Unexpected error in search_documents: NotFoundError(404, 'no such index')", "not_found"),
         ("search_shop", "【エラー】Too many requests", "rate_limit"),
+        ("get_order", '{:error "Order not found" :status 404}', "not_found"),
+        ("get_page", "Failure(java.net.SocketTimeoutException: timeout)", "timeout"),
+        ("pay", "status=fail&reason=insufficient_funds", "precondition_failed"),
+        ("get_order", "<order><error>Order not found</error></order>", "not_found"),
     ],
 )  # fmt: skip
 def test_a_failure_is_seen_in_whatever_form_it_is_printed(tool: str, text: str, kind: str) -> None:
@@ -135,6 +139,15 @@ def test_a_failure_is_seen_in_whatever_form_it_is_printed(tool: str, text: str, 
         ("tail_log", "2024-09-30 14:45:16 INFO start\n2024-09-30 14:45:17 FATAL disk full"),
         ("build", "2024-09-30 14:45:16 ERROR retrying\n2024-09-30 14:45:17 INFO done in 3 s"),
         ("run_report", "Report(rows=3, failed=0, errors=[], status=done)"),
+        ("get_user", 'User(id: 5, name: "Anna", error: nil)'),
+        ("get_user", '{:id 5 :name "Anna" :errors []}'),
+        ("get_node", "{ID:5 Name:web1 Error:<nil>}"),
+        ("get_host", 'Host { name: "db", last_error: None, timeout: 30 }'),
+        ("get_token", "token=xyz&expires_in=3600&error="),
+        ("get_task", "Task(id=5, title='Fix failed login', status='open')"),
+        ("get_config", "<faces-config><error-handler><error-code>500</error-code></error-handler></faces-config>"),
+        ("get_record", '<ClinicalDocument><problem code="I10">Hypertension</problem></ClinicalDocument>'),
+        ("fetch_page", "<feed><title>Sign in</title><entry><title>Log in to continue</title></entry></feed>"),
     ],
 )  # fmt: skip
 def test_a_success_in_such_a_form_stays_one(tool: str, text: str) -> None:

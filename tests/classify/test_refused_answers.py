@@ -93,3 +93,95 @@ def test_an_idle_word_does_not_hide_a_failure_without_a_mark(text: str) -> None:
 )
 def test_a_small_record_with_a_code_is_no_refusal(body: Any) -> None:
     assert not fails(body, "get_course", Effect.READ)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"code": "99213", "description": "Office visit, established patient"},
+        {"code": "516.3", "description": "Analytic geometries"},
+        {"weather_code": 502, "text": "heavy intensity rain"},
+        {"code": 4301, "text": "Edelstahl, rostfrei"},
+        {"code": "P0301", "description": "Cylinder 1 misfire detected"},
+        {"status": "cancelled", "code": "BA456", "description": "Cancelled due to snow"},
+    ],
+)
+def test_a_code_and_its_description_are_what_was_looked_up(body: Any) -> None:
+    assert not fails(body, "lookup_entry", Effect.READ)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"code": 4004, "description": "No such order exists"},
+        {"code": "ERR-77", "description": "Access denied"},
+        {"code": 1102, "text": "La commande est introuvable"},
+        {"errcode": 5, "description": "session expired"},
+    ],
+)
+def test_a_description_that_tells_of_a_failure_is_none(body: Any) -> None:
+    assert fails(body, "lookup_entry", Effect.READ)
+
+
+@pytest.mark.parametrize(
+    ("code", "done", "undone"),
+    [
+        (12, "Beställningen har skapats", "Beställningen kunde inte skapas"),
+        (1001, "Objednávka byla vytvořena", "Objednávka nebyla vytvořena"),
+        (9, "Comanda a fost înregistrată", "Comanda nu a fost înregistrată"),
+        (31, "Замовлення прийнято", "Замовлення не прийнято"),
+        (8001, "訂單已建立", "訂單未建立"),
+        ("S300", "주문이 접수되었습니다", "주문이 접수되지 않았습니다"),
+        (77, "Su solicitud fue recibida", "Su solicitud no fue recibida"),
+        (33, "Paiement accepté", "Paiement non accepté"),
+        (8, "Prenotazione confermata", "Prenotazione non confermata"),
+        (5, "Sipariş oluşturuldu", "Sipariş oluşturulamadı"),
+    ],
+)
+def test_a_code_of_its_own_is_none_of_failure_beside_words_of_success(
+    code: Any, done: str, undone: str
+) -> None:
+    assert not fails({"code": code, "message": done})
+    assert fails({"code": code, "message": undone})
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"kod": 8, "poruka": "Nedovoljno sredstava"},
+        {"codigo": 51, "mensagem": "Saldo insuficiente"},
+        {"koodi": 9, "viesti": "Kortti hylätty"},
+        {"код": 17, "сообщение": "Карта заблокирована"},
+        "<respuesta><codigo>15</codigo><mensaje>Saldo insuficiente</mensaje></respuesta>",
+        "<risposta><esito>KO</esito><messaggio>Utente non trovato</messaggio></risposta>",
+        "<ответ><код>5</код><сообщение>Заказ не найден</сообщение></ответ>",
+    ],
+)
+def test_codes_and_words_have_names_in_other_languages(body: Any) -> None:
+    assert fails(body)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"code": "00", "message": "Transaksi berhasil"},
+        {"responseCode": "00", "responseMessage": "Transaction in order"},
+        {"code": 250, "message": "Requested mail action okay"},
+        {"codigo": 0, "mensaje": "Pago realizado"},
+        "<resposta><codigo>00</codigo><mensagem>Pedido criado</mensagem></resposta>",
+    ],
+)
+def test_zeros_and_numbers_from_200_are_codes_of_success(body: Any) -> None:
+    assert not fails(body)
+
+
+@pytest.mark.parametrize(
+    ("tool", "body"),
+    [
+        ("issue_ticket", {"code": "QX-8812", "message": "Show this code at the gate"}),
+        ("generate_otp", {"code": "483920", "message": "Enter this code within 5 minutes"}),
+    ],
+)
+def test_a_code_that_was_made_is_what_was_asked_for(tool: str, body: Any) -> None:
+    assert not fails(body, tool)
+    assert fails({**body, "message": "The event is sold out, nothing was reserved"}, tool)
