@@ -167,6 +167,11 @@ def quotes(tool: str) -> bool:
     return any(_is_for(purpose, tool) for purpose in ("quotes", "reads", "runs"))
 
 
+def runs(tool: str) -> bool:
+    """Whether a tool's name says that it runs a program, and nothing else of what its results are."""
+    return purposes(tool) == ["runs"]
+
+
 def is_about_errors(tool: str) -> bool:
     """Whether what a tool brings may well be an error of something else: pages, logs, verdicts, explanations."""
     return quotes(tool) or tells(tool) or judges(tool) or body_keys.CODE_TOOL.search(tool[:80]) is not None

@@ -22,7 +22,7 @@ _FATAL = re.compile(
 )
 _MARK = (
     r"\[(?:ERROR|FATAL|FAILED|E|error|fatal|✖|✗)[\w:.-]{0,40}\]:?"
-    r"|(?:(?:[A-Z]\w{0,20} )?(?:ERROR|FATAL|Error|Fatal)(?: error)?|%Error|error|fatal(?: error)?|abort(?:ed)?|panic"
+    r"|(?:(?:[A-Z]\w{0,20} )?(?:ERROR|FATAL|FAILED|FAILURE|Error|Fatal)(?: error)?|%Error|error|fatal(?: error)?|abort(?:ed)?|panic"
     r"|(?:\w+\.)*\w+(?:Error|Exception)|ALARM)\s?[~:!]"
     r"|[✗❌✖] |\*\*\* "
 )
@@ -54,7 +54,7 @@ def of_run(text: str, tool: str) -> Finding | None:
         last = tail[[0, *(found.start() for found in _RECORD.finditer(tail))][-1] :]
         if _FATAL.match(last):
             return _of_end(last)
-    if deciding.is_about_errors(tool) or _LOOKS_UP.search(tool[:80]):
+    if (deciding.is_about_errors(tool) and not deciding.runs(tool)) or _LOOKS_UP.search(tool[:80]):
         return None
     complaints = [*_COMPLAINT.finditer(tail)]
     if not complaints or _WENT_ON.search(tail, complaints[-1].end()):
