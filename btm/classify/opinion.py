@@ -313,8 +313,11 @@ def doubts(failure: Finding, value: Any, call: ToolCall) -> bool:
     if failure.confidence >= STATUS or not failure.rule.startswith(READ_BY) or not has_one(value):
         return False
     text = value if type(value) is str else None
-    if (carriers.strip(text) is not None) if text is not None else _is_nothing_but_error(value):
-        return False
+    if text is None:
+        if _is_nothing_but_error(value):
+            return False
+    elif failure.detail or carriers.strip(text) is not None:
+        return False  # the end of a run
     said = failure.detail or (text_of(value, _PROSE) if text is None else text)
     return chance(value, text, call, guessing.refined(failure, said, call)) < DOUBTED
 

@@ -17,14 +17,15 @@ _LOGGED = re.compile(rf"\s{{0,8}}(?:{_STAMP})[^\n]{{0,2000}}\n(?:[^\n]*\n){{0,5}
 
 _RECORD = re.compile(rf"^(?={_STAMP})", re.MULTILINE)
 _FATAL = re.compile(
-    rf"(?:{_STAMP})[^\n]{{0,80}}?"
+    rf"F\d{{4}} \d|(?:{_STAMP})[^\n]{{0,80}}?"
     r"(?:\b(?:FATAL|PANIC|EMERG|CRITICAL)\b|\b(?:fatal|panic)\b[\]:=\"]|(?<=[\s\[=])F\d{4} )"
 )
 _MARK = (
     r"\[(?:ERROR|FATAL|FAILED|E|error|fatal|✖|✗)[\w:.-]{0,40}\]:?"
-    r"|(?:(?:[A-Z]\w{0,20} )?(?:ERROR|FATAL|FAILED|FAILURE|Error|Fatal)(?: error)?|%Error|error|fatal(?: error)?|abort(?:ed)?|panic"
+    r"|(?:(?:[A-Za-z]\w{0,20} )?(?:ERROR|FATAL|FAILED|FAILURE|Error|Fatal|error)(?: error)?|%Error|fatal(?: error)?|abort(?:ed)?|panic"
     r"|(?:\w+\.)*\w+(?:Error|Exception)|ALARM)\s?[~:!]"
-    r"|[✗❌✖] |\*\*\* "
+    r"|[✗❌✖] |\*\*\* (?=\[|No |[^\n]{0,80}(?:rror|ail|bort|topp))|\W{0,4}(?:BUILD|Build|Compilation) (?:FAILED|FAILURE|failed)\b"
+    r"|(?:Segmentation fault|Bus error|Illegal instruction|Floating point exception|(?:Abort(?:ed)?|Killed)(?= \(|$))"
 )
 _COMPLAINT = re.compile(
     r"^[ \t]{0,8}(?:[\[(]?[\d:.TZ+-]{4,30}(?: [\d:.]{5,16})?[\])]?,? (?:- )?)?(?:[\w./+-]{1,40}: ){0,2}"
@@ -34,10 +35,12 @@ _COMPLAINT = re.compile(
 """A line with which a program says that it could not go on."""
 
 _WENT_ON = re.compile(
-    r"\b(?:done|success\w*|succeeded|completed?|finished|committed|built|installed|passed|saved|ok|up to date|created|wrote"
-    r"|retried)\b",
-    re.IGNORECASE,
+    r"\b(?i:done|success\w*|succeeded|completed?|finished|committed|built|installed|passed|saved|ok|up to date|created|wrote"
+    r"|retried)\b|^\W{0,4}(?!Fail|Abort|Kill|Terminat|Stopp|Exit|Den|Reject|Refus|Skipp)[A-Z][a-z]{2,12}ed \d",
+    re.MULTILINE,
 )
+"""What says behind a complaint that the program went on: ``Uploaded 3 files``."""
+
 _LOOKS_UP = re.compile(r"search|find|grep|look|code|brows|retriev|query|list", re.IGNORECASE)
 """Tools that bring what others wrote, and run nothing."""
 
