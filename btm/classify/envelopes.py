@@ -27,7 +27,7 @@ def failing_part(body: Mapping[str, Any], call: ToolCall, depth: int = 0) -> Map
     """Return the part of a JSON body that says that the call failed where no data stand beside it, or None."""
     for name in keys.fields_of(body).parts or (tuple(body) if len(body) == 1 else ()):
         part = body[name]
-        if not isinstance(part, Mapping) or not part or is_quiet(part):
+        if not isinstance(name, str) or not isinstance(part, Mapping) or not part or is_quiet(part):
             continue
         beside = (body[other] for other in keys.fields_of(body).payload if other != name)
         alone = not any(isinstance(value, Mapping | list) and value for value in beside)

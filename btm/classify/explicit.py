@@ -75,7 +75,7 @@ def _of_list(value: Any, call: ToolCall, now: float | None) -> tuple[Any, Findin
         return value, bodies.of_failed_value(dict(value[0]), call, now)
     if len(value) == 1 and isinstance(value[0], Mapping):
         only = value[0]
-        if len(only) <= 5 and any(str(name).lower() == "error" for name in only):
+        if len(only) <= 5 and any(type(name) is str and name.lower() == "error" for name in only):
             return value, bodies.of_mapping(only, call, now)
     return value, None
 

@@ -124,7 +124,7 @@ def form_of(body: Mapping[Any, Any]) -> Form:
 
 def _worked_out(body: Mapping[Any, Any]) -> Form:
     signs = tuple((role, name) for name in islice(body, FIELDS) if (role := role_of(name)) is not None)
-    names = {snake(name) for name in body if isinstance(name, str)}
+    names = {snake(name) for name in islice(body, FIELDS) if isinstance(name, str)}
     return Form(
         signs,
         ordered=any(other in names for role, _ in signs for other in role.partners),

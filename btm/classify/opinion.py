@@ -156,7 +156,7 @@ def _size(number: float) -> str:
         if 400 <= number < 600
         else "fine"
         if 200 <= number < 300
-        else f"{min(5, len(str(number)))} digits"
+        else f"{5 if number >= 10_000 else len(str(number))} digits"
     )
 
 

@@ -33,7 +33,7 @@ _MILD = frozenset({"warning", "note", "notice", "info", "hint", "remark", "infor
 """Messages that never say of an answer with data of its own that it failed; nor does the reason for a status."""
 
 
-def is_quiet(body: Mapping[Any, Any]) -> bool:
+def is_quiet(body: Mapping[Any, Any], depth: int = 0) -> bool:
     """Whether a mapping holds no field that could tell of a failure: the cheap test that most results pass."""
     named = fields_of(body)
     telling = named.telling
@@ -44,7 +44,7 @@ def is_quiet(body: Mapping[Any, Any]) -> bool:
             return True
         first = next(iter(body.values()))
         if type(first) is dict:
-            return len(body) > 1 or is_quiet(first)
+            return len(body) > 1 or depth > _SMALL or is_quiet(first, depth + 1)
         return type(first) is not list
     return all(_is_quiet_field(name, body[name]) for name in telling)
 

@@ -75,21 +75,20 @@ def without_markup(page: str) -> str:
 
     The standard library's parser takes time that grows with the square of a page that never closes its tags.
     """
-    shown: list[str] = []
+    shown: dict[str, None] = {}  # a title is often the first heading as well
     hidden: list[str] = []
     at = 0
     for tag in _TAG.finditer(page):
-        # A title is often the first heading as well.
         words = unescape(page[at : tag.start()]).strip()
-        if words and not hidden and words not in shown:
-            shown.append(words)
+        if words and not hidden:
+            shown[words] = None
         at = tag.end()
         name = _NAME.match(tag[0])
         if name is not None:
             _enter(name[2].lower(), bool(name[1]), tag[0], hidden)
     words = unescape(page[at:]).strip()
     if words and not hidden:
-        shown.append(words)
+        shown[words] = None
     return " ".join(" ".join(shown).split())
 
 
@@ -98,7 +97,11 @@ def _enter(name: str, closes: bool, tag: str, hidden: list[str]) -> None:
     if closes:
         if name in hidden:
             del hidden[len(hidden) - 1 - hidden[::-1].index(name) :]
-    elif name not in _EMPTY and (hidden or name in _UNSEEN or _HIDES.search(tag)):
+    elif (
+        name not in _EMPTY
+        and len(hidden) < _MOST_DEPTH * _MOST_DEPTH
+        and (hidden or name in _UNSEEN or _HIDES.search(tag))
+    ):
         hidden.append(name)
 
 

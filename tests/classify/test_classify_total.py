@@ -214,6 +214,9 @@ def test_large_json_that_breaks_off_is_malformed() -> None:
         '{"content": [{"type": ["a"], "text": "x"}]}',
         "<response><![CDATA[" * 800,
         {1: {"failed": []}},
+        {True: {"items": [], "error": "gone"}},
+        {"value": 10**5000, "message": "a b"},
+        [{10**5000: 1}],
     ],
 )
 def test_no_answer_turns_the_classification_off(value: Any) -> None:
@@ -224,6 +227,9 @@ def test_an_object_that_cannot_be_walked_is_read_by_what_it_says() -> None:
     cyclic: dict[str, Any] = {"error": "no such user"}
     cyclic["parent"] = cyclic
     assert classify(ToolCall("get_user"), cyclic).kind is ErrorKind.NOT_FOUND
+    alone: dict[str, Any] = {}
+    alone["parent"] = alone
+    assert classify(ToolCall("get_user"), alone).rule != "internal"
 
 
 def test_values_shared_many_times_are_not_walked_many_times() -> None:

@@ -19,6 +19,9 @@ def kind_of(text: str, tool: str) -> ErrorKind | None:
         ("flow_run", "NOTE: 3 steps\nERROR ~ Cannot reach the queue: connection refused\n\nTip: -resume", "unavailable"),
         ("sync_site", "pushing to /srv/site\nsearching for changes\nabort: permission denied on refs/main", "auth_error"),
         ("plot", "12:01:07 - INFO start\n12:01:09 - ERROR: disk quota exceeded", "quota_exhausted"),
+        ("run_command", "[1/2] CC a.o\nFAILED: a.o\nninja: build stopped: no space left on device", "quota_exhausted"),
+        ("run_job", "Reading\nSegmentation fault (core dumped)", "server_error"),
+        ("run_sql", "BEGIN\nERROR:  relation \"x\" does not exist\nLINE 1: select", "not_found"),
         ("stage", "[✔]  account is there\n[✖]  timed out waiting for the plane after 20m0s", "timeout"),
     ],
 )  # fmt: skip
@@ -36,7 +39,24 @@ def test_a_run_ends_with_what_stopped_it(tool: str, text: str, kind: str) -> Non
         ("pay_terminal", "Status: Accepted\nERROR: 0\nAuth: 2778"),
         ("search_code", "a.py:7:\n  error: str = 'gone'\nError: how to raise it"),
         ("tail_log", "10:00:01 INFO up\n10:00:02 FATAL disk full"),
+        ("run_import", "Reading rows\nError: bad line 4\nImported 119 rows of 120 lines"),
+        ("run_command", "*** Welcome to Ubuntu ***\nUptime 5 days\nLoad 0.1"),
+        ("read_file", 'BEGIN\nERROR:  relation "x" does not exist\nLINE 1: select'),
     ],
 )
 def test_what_went_on_or_only_quotes_is_no_failure(tool: str, text: str) -> None:
     assert kind_of(text, tool) is None
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "** BUILD FAILED **",
+        "[INFO] BUILD FAILURE",
+        "Bus error (core dumped)",
+        "Killed",
+        "rsync error: code 23 at main.c",
+    ],
+)
+def test_a_verdict_or_a_signal_is_an_end_of_its_own(end: str) -> None:
+    assert kind_of(f"[INFO] Reading the plan\nStep 1 of 2\n{end}", "run_command") is not None

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from btm.support.readable import readable, shown
+from btm.support.readable import readable, shown, without_markup
 
 PAGE = """<!DOCTYPE html>
 <html><head><title>403 Forbidden</title><style>b{color:red}</style><script>var t="abc";</script></head>
@@ -93,4 +93,13 @@ def test_other_errors_keep_their_paths_and_addresses() -> None:
 def test_hostile_texts_take_little_more_time_than_plain_ones(piece: str) -> None:
     started = time.perf_counter()
     readable("<p forbidden " + piece * 20_000)
+    assert time.perf_counter() - started < 5
+
+
+@pytest.mark.parametrize(
+    "page", ["".join(f"<b>{n}" for n in range(60_000)), "<svg>" * 60_000 + "</b>" * 60_000]
+)
+def test_pages_of_many_pieces_take_time_in_proportion(page: str) -> None:
+    started = time.perf_counter()
+    without_markup(page)
     assert time.perf_counter() - started < 5
