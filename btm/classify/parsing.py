@@ -93,7 +93,7 @@ _DOCUMENT = re.compile(
 """How documents begin that hold errors of something else, or none."""
 _ANSWER = re.compile(
     r"\s*(?:<\?xml[^>]{0,100}\?>\s*)?(?:<!DOCTYPE[^\[>]{0,300}>\s*)?<(?:[\w-]{1,30}:)?(?=[^\W\d])[\w.-]{0,60}?"
-    r"(?:(?:respon[sc]e|r[eé]ponse|respuesta|res?posta|risposta|antw|svar|odpow|odgov|vastaus|ergebnis|ответ|result|reply|status\b|envelope|error|fault|exception|messages)[\w.-]{0,20}|(?-i:\B(?:RS|Resp)))[\s/>]",
+    r"(?:(?:respon[sc]e|r[eé]ponse|respuesta|res?posta|risposta|antw|svar|odpow|odgov|vastaus|ergebnis|reto(?:rno|ur)|ответ|result|reply|status\b|envelope|error|fault|exception|messages)[\w.-]{0,20}|(?-i:\B(?:RS|Resp)))[\s/>]",
     re.IGNORECASE,
 )
 """How the first element of an answer is called (``OTA_HotelResRS``); a document (a feed, a build file) is none."""

@@ -22,8 +22,8 @@ _FATAL = re.compile(
 )
 _MARK = (
     r"\[(?:ERROR|FATAL|FAILED|E|error|fatal|✖|✗)[\w:.-]{0,40}\]:?"
-    r"|(?:(?:[A-Za-z]\w{0,20} )?(?:ERROR|FATAL|FAILED|FAILURE|Error|Fatal|error)(?: error)?|%Error|fatal|abort(?:ed)?|panic"
-    r"|(?:\w+\.)*\w+(?:Error|Exception)|ALARM)\s?[~:!]"
+    r"|(?:(?:[A-Za-z]\w{0,20} )?(?:ERROR|FATAL|FAILED|FAILURE|Error|Fatal|error)(?: error| [A-Z]{2,8}\d{2,6})?|%Error"
+    r"|fatal|abort(?:ed)?|panic|(?:\w+\.)*\w+(?:Error|Exception)|ALARM)\s?[~:!]"
     r"|[✗❌✖] |\*\*\* (?=\[|No |[^\n]{0,80}(?:rror|ail|bort|topp))"
     r"|(?:\[INFO\] )?\W{0,4}(?:BUILD|Build|Compilation) (?i:failed|failure)\b"
     r"|(?:Segmentation fault|Bus error|Illegal instruction|Floating point exception|(?:Abort(?:ed)?|Killed)(?= \(|$))"

@@ -28,7 +28,7 @@ CLEAR = 0.93
 """Chance from which a message is an error beside fields that could be what was asked for."""
 
 _NO_STATUS = frozenset({"type", "name", "reason", "title"})
-_NO_MESSAGE = frozenset({"text", "body", "title", "description", "desc"})
+_NO_MESSAGE = keys.words_of("descriptions")
 _MILD = frozenset({"warning", "note", "notice", "info", "hint", "remark", "information"})
 """Messages that never say of an answer with data of its own that it failed; nor does the reason for a status."""
 
