@@ -139,7 +139,7 @@ def _of_words(text: str, call: ToolCall) -> tuple[Any, Finding | None]:
     if found is None or found.doubtful:
         ended = runs.of_run(text, call.tool)
         return (text, found) if ended is None else (ended.detail, ended)
-    return text, found
+    return text, found._replace(doubtful=True) if runs.ended_well(text, call.tool) else found
 
 
 def _is_object_repr(text: str) -> bool:

@@ -27,6 +27,7 @@ _MARK = (
     r"|[✗❌✖] |\*\*\* (?=\[|No |[^\n]{0,80}(?:rror|ail|bort|topp))"
     r"|(?:\[INFO\] )?\W{0,4}(?:BUILD|Build|Compilation) (?i:failed|failure)\b"
     r"|(?:Segmentation fault|Bus error|Illegal instruction|Floating point exception|(?:Abort(?:ed)?|Killed)(?= \(|$))"
+    r"|Permission denied (?=\()|Connection (?:closed|reset|refused|timed out)\b"
 )
 _COMPLAINT = re.compile(
     r"^[ \t]{0,8}(?:[\[(]?[\d:.TZ+-]{4,30}(?: [\d:.]{5,16})?[\])]?,? (?:- )?)?(?:[\w./+-]{1,40}: ){0,2}"
@@ -35,13 +36,15 @@ _COMPLAINT = re.compile(
 )
 """A line with which a program says that it could not go on."""
 
+_DEED = r"\W{0,4}(?!Fail|Abort|Kill|Terminat|Stopp|Exit|Den|Reject|Refus|Skipp)[A-Z][a-z]{2,12}ed [1-9]"
 _WENT_ON = re.compile(
     r"\b(?i:done|success\w*|succeeded|completed?|finished|committed|built|installed|passed|saved|ok|up to date|created|wrote"
-    r"|retried)\b|^\W{0,4}(?!Fail|Abort|Kill|Terminat|Stopp|Exit|Den|Reject|Refus|Skipp)[A-Z][a-z]{2,12}ed \d",
+    rf"|retried)\b|^{_DEED}",
     re.MULTILINE,
 )
 """What says behind a complaint that the program went on: ``Uploaded 3 files``."""
 
+_ENDED_WELL = re.compile(rf"\W{{0,4}}(?i:done|finished|completed?|success\w*)\b|{_DEED}")
 _LOOKS_UP = re.compile(r"search|find|grep|look|code|brows|retriev|query|list", re.IGNORECASE)
 """Tools that bring what others wrote, and run nothing."""
 
@@ -65,6 +68,12 @@ def of_run(text: str, tool: str) -> Finding | None:
         return None
     found = _of_end(tail[complaints[0].start() :], *(each[0].strip() for each in complaints[:_MOST]))
     return found._replace(confidence=min(found.confidence, WEAK))
+
+
+def ended_well(text: str, tool: str) -> bool:
+    """Whether a program's output of several lines ends with something done, whatever it began with."""
+    before, _, last = text[-READ:].strip().rpartition("\n")
+    return bool(before) and deciding.runs(tool) and _ENDED_WELL.match(last) is not None
 
 
 def _of_end(end: str, *lines: str) -> Finding:

@@ -22,6 +22,8 @@ def kind_of(text: str, tool: str) -> ErrorKind | None:
         ("run_command", "[1/2] CC a.o\nFAILED: a.o\nninja: build stopped: no space left on device", "quota_exhausted"),
         ("run_job", "Reading\nSegmentation fault (core dumped)", "server_error"),
         ("run_sql", "BEGIN\nERROR:  relation \"x\" does not exist\nLINE 1: select", "not_found"),
+        ("run_command", "ERROR: quota exceeded\nUploaded 0 files", "quota_exhausted"),
+        ("run_command", "Warning: permanently added host.\nPermission denied (publickey).", "auth_error"),
         ("stage", "[✔]  account is there\n[✖]  timed out waiting for the plane after 20m0s", "timeout"),
     ],
 )  # fmt: skip
@@ -41,6 +43,8 @@ def test_a_run_ends_with_what_stopped_it(tool: str, text: str, kind: str) -> Non
         ("tail_log", "10:00:01 INFO up\n10:00:02 FATAL disk full"),
         ("run_import", "Reading rows\nError: bad line 4\nImported 119 rows of 120 lines"),
         ("run_command", "*** Welcome to Ubuntu ***\nUptime 5 days\nLoad 0.1"),
+        ("run_command", "Permission denied on /root, skipping\nScanned 500 files"),
+        ("bash", "error: mirror one timed out\nusing mirror two\nInstalled 12 packages"),
         ("read_file", 'BEGIN\nERROR:  relation "x" does not exist\nLINE 1: select'),
     ],
 )
