@@ -136,9 +136,11 @@ def _of_words(text: str, call: ToolCall) -> tuple[Any, Finding | None]:
     if _are_printed_rows(text) or not plain.any_in(text):
         return text, None
     found = plain.of_plain_text(text, call.tool, writes=call.effect is Effect.WRITE)
+    ended = runs.of_run(text, call.tool)
     if found is None or found.doubtful:
-        ended = runs.of_run(text, call.tool)
         return (text, found) if ended is None else (ended.detail, ended)
+    if ended is not None:
+        return text, found._replace(detail=text)
     return text, found._replace(doubtful=True) if runs.ended_well(text, call.tool) else found
 
 

@@ -50,7 +50,8 @@ _WORDS = {
     **dict.fromkeys(("null", "nil", "None", "NULL", "undefined", "undef", "<nil>", "<null>", "NaN"), None),
 }
 _FAILED = re.compile(
-    r"(?:\w+[.:\\])*(?:err|error|\w*Error|\w*Exception|\w*Fault|Left|failure)", re.IGNORECASE
+    r"(?:\w+[.:\\]+)*(?:err|left|fail|\w*(?:error|exception|fault|failure|failed|notfound|denied))",
+    re.IGNORECASE,
 )
 _FORM = re.compile(r"[\w.%\[\]-]{1,80}=[^&\s=]*(?:&[\w.%\[\]-]{1,80}=[^&\s]*)+")
 

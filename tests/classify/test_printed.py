@@ -118,6 +118,7 @@ def kind_of(text: str, tool: str, effect: Effect = Effect.READ) -> ErrorKind | N
         ("search_documents", "Unexpected error in search_documents: NotFoundError(404, 'no such index')", "not_found"),
         ("search_shop", "【エラー】Too many requests", "rate_limit"),
         ("get_order", '{:error "Order not found" :status 404}', "not_found"),
+        ("get_page", 'reqwest::Error { kind: Connect, source: ConnectError("dns error") }', "unavailable"),
         ("get_page", "Failure(java.net.SocketTimeoutException: timeout)", "timeout"),
         ("pay", "status=fail&reason=insufficient_funds", "precondition_failed"),
         ("get_order", "<order><error>Order not found</error></order>", "not_found"),
