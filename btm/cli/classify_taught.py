@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.markup import escape
 
-from btm.classify.expectations import pattern_of
+from btm.classify.likeness import pattern_of
 from btm.cli.database import open_existing
 from btm.cli.output import console, emit_json, fail, paragraph, shown, table
 from btm.errors import did_you_mean
@@ -78,6 +78,8 @@ def forget(where: str, name: str) -> None:
 
 
 def _said(rule: TaughtRule) -> str:
+    if rule.as_it_was:
+        return "successes, as they were taken for"
     return "no errors" if rule.kind is None else rule.kind.replace("_", " ")
 
 

@@ -91,7 +91,7 @@ class Ledger:
         shape = self._shapes.profile(call.tool) if self._shapes is not None else None
         outcome = outcome_of(call, result, error, self._map, now=now, shape=shape)
         if self.namer is not None:
-            self.namer.consider(call, outcome, result)
+            self.namer.consider(call, outcome, result if error is None else error)
         if call.effect is Effect.WRITE:
             self._intents.end(call, outcome)
         with self.conversations.lock:

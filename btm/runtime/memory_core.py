@@ -318,7 +318,8 @@ class MemoryCore:
 
     def _learn_name(self, taught: TaughtRule) -> None:
         """Keep what a model said of texts of a tool, and go by it from now on."""
-        self._ledger.teach(taught.tool, ErrorRule(taught.pattern, taught.kind))
+        if not taught.as_it_was:
+            self._ledger.teach(taught.tool, ErrorRule(taught.pattern, taught.kind))
         if isinstance(self._store, Teachable):
             self._store.teach(taught)
 

@@ -43,7 +43,7 @@ def _held_against(expectations: Expectations, result: Any, outcome: Outcome, now
 def error_rules(taught: Iterable[TaughtRule]) -> dict[str, tuple[ErrorRule, ...]]:
     """Return rules that were taught by their tool, the latest first."""
     found: dict[str, tuple[ErrorRule, ...]] = {}
-    for rule in taught:
+    for rule in (rule for rule in taught if not rule.as_it_was):
         found[rule.tool] = (ErrorRule(rule.pattern, rule.kind), *found.get(rule.tool, ()))
     return found
 

@@ -117,7 +117,8 @@ class TaughtRule(NamedTuple):
     """What a person, or a model that was asked, said of a text. ``kind`` None: it is no error. ``tool`` "": any tool's.
 
     ``name`` is what it is undone by, ``pattern`` a regular expression, ``example`` the redacted text it was made from,
-    ``source`` who said so, ``at`` when (epoch seconds).
+    ``source`` who said so, ``at`` when (epoch seconds). ``as_it_was``: it was taken for a success and stays one, so that it
+    is only known not to be asked about again.
     """
 
     name: str
@@ -127,14 +128,16 @@ class TaughtRule(NamedTuple):
     source: str
     example: str
     at: float
+    as_it_was: bool = False
 
     @classmethod
     def of(
-        cls, tool: str, pattern: str, kind: ErrorKind | None, source: str, example: str, at: float
-    ) -> Self:
+        cls, tool: str, pattern: str, kind: ErrorKind | None, source: str, example: str, at: float, *,
+        as_it_was: bool = False,
+    ) -> Self:  # fmt: skip
         """Return a rule under its name: another one for the same texts of the same tool takes its place."""
         name = hashlib.sha256(f"{tool}\0{pattern}".encode()).hexdigest()[:8]
-        return cls(name, tool, pattern, kind, source, example, at)
+        return cls(name, tool, pattern, kind, source, example, at, as_it_was)
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ def rules(stated: Mapping[str, str]) -> tuple[TaughtRule, ...]:
     found = []
     for key, value in stated.items():
         if key.startswith(_KEY):
-            tool, pattern, kind, source, example, at = json.loads(value)
+            tool, pattern, kind, *rest = json.loads(value)
             known = ErrorKind(kind) if kind else None
-            found.append(TaughtRule(key[len(_KEY) :], tool, pattern, known, source, example, at))
+            found.append(TaughtRule(key[len(_KEY) :], tool, pattern, known, *rest))
     return tuple(sorted(found, key=lambda each: (each.at, each.name)))

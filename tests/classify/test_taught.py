@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from btm import ToolMemory
 from btm.classify import ErrorRule, ToolResult, classify
-from btm.classify.expectations import pattern_of
+from btm.classify.likeness import pattern_of
 from btm.cli.classify import classify as command
 from btm.model import ErrorKind, ToolCall
 
@@ -42,6 +42,41 @@ def test_what_varies_is_left_open_and_secrets_are_left_out() -> None:
     assert pattern.search(LIKE)
     assert not pattern.search("Widget 4711 is fine")
     assert "hunter2" not in pattern_of("login failed for ada with password=hunter2-secret at the gate")
+
+
+@pytest.mark.parametrize(
+    ("text", "like", "unlike"),
+    [
+        (
+            '{"code": 12, "error": "Bad ticket 7"}',
+            '{"error":"Bad ticket 8","code":13}',
+            '{"error": "Fine ticket 7"}',
+        ),
+        (
+            "{'code': 12, 'error': 'Bad ticket'}",
+            "{'code': 3, 'error': 'Bad ticket'}",
+            "{'code': 12, 'error': 'No seat'}",
+        ),
+        ('{"error": 6, "success": false}', '{"error":6,"success":false}', '{"error": 66, "success": false}'),
+        (
+            '{"msg":"잘못된요청입니다"}',
+            '{"msg": "잘못된요청입니다", "id": 4}',
+            '{"msg":"정상처리되었습니다"}',
+        ),
+        ("'ada' is not at the gate", "'bob' is not at the gate", "'ada' is at the gate"),
+    ],
+)
+def test_an_answer_in_fields_is_known_by_what_says_how_it_went(text: str, like: str, unlike: str) -> None:
+    pattern = re.compile(pattern_of(text), re.IGNORECASE)
+    assert pattern.search(text)
+    assert pattern.search(like)
+    assert not pattern.search(unlike)
+
+
+def test_no_text_makes_the_search_slow() -> None:
+    """The search of a pattern that may try each part anew at each place would not end here."""
+    for text in ("a 1 " * 12 + "zebras", json.dumps({"error": "a 1 " * 12 + "zebras"})):
+        assert not re.search(pattern_of(text), text.replace("zebras", "") + "a " * 1_900)
 
 
 def test_too_little_to_know_a_text_by_is_refused() -> None:

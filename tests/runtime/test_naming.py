@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -118,3 +119,77 @@ def test_a_text_that_a_rule_names_stays_a_failure_whatever_the_model_is_talked_i
             assert call(memory, n, text) is ErrorKind.INVALID_ARGUMENTS
             settle(memory)
     assert len(model.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        [{"state": "error", "flux": "wobbly at gate 7", "at": n} for n in (1, 2)],
+        [json.dumps({"ok": False, "komunikat": f"Nieczytelny bilet {n}", "kod": n}) for n in (1, 2)],
+        [
+            f"array (\n 'success' => false,\n 'x' => array (0 => 'The flux of gate {n} is wobbly'))"
+            for n in (1, 2)
+        ],
+        [f'{{"success": false, "id": {n}, "result": "E_WOBBLE"}}' for n in (1, 2)],
+        [f"Error: gate {n} wobbled again" for n in (1, 2)],
+        [f"<answer><state>error</state><note>gate {n} wobbled again</note></answer>" for n in (1, 2)],
+    ],
+)
+def test_the_next_answer_like_it_has_its_kind_in_whatever_form_it_comes(answers: list[object]) -> None:
+    model = SimulatedModel({"kind": "unavailable", "words": "wobbly"})
+    with ToolMemory.open(None, mode="observe", name_unknown=model) as memory:
+        assert call(memory, 1, answers[0]) is not None
+        settle(memory)
+        assert call(memory, 2, answers[1]) is ErrorKind.UNAVAILABLE
+        settle(memory)
+    assert len(model.asked) == 1
+
+
+VERDICT = "Verdict of the gate for ticket 12: thumbs down"
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        ("thumbs down", ErrorKind.PRECONDITION_FAILED),
+        ("thumbs  down", ErrorKind.PRECONDITION_FAILED),
+        ("it failed", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_a_success_is_called_a_failure_only_by_words_that_stand_in_it(
+    words: object, kind: ErrorKind | None
+) -> None:
+    model = SimulatedModel({"kind": "precondition_failed", "words": words})
+    with ToolMemory.open(None, mode="observe", name_unknown=model) as memory:
+        assert call(memory, 1, VERDICT) is None
+        settle(memory)
+        assert call(memory, 2, VERDICT) is kind
+        settle(memory)
+    assert len(model.asked) == 1
+
+
+def test_twenty_successes_of_a_tool_are_asked_about_and_none_again_in_the_next_process(
+    tmp_path: Path,
+) -> None:
+    model = SimulatedModel({"kind": "ok", "words": ""})
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    for _ in range(2):
+        with ToolMemory.open(tmp_path / "btm.db", mode="observe", name_unknown=model) as memory:
+            for n, letter in enumerate(letters):
+                assert call(memory, n, f"The gate told us of {letter * 6}") is None
+                settle(memory)
+            known = memory._store.load(0.0).taught
+            assert all(rule.as_it_was for rule in known)
+            assert memory.fallback_map.error_rules("gate") == ()
+    assert len(model.asked) == len(known) == 20
+
+
+def test_a_long_text_is_not_known_by_its_beginning_alone() -> None:
+    start = "Resolving the parts of the gate, one after the other. " * 20
+    model = SimulatedModel({"kind": "not_found", "words": "Resolving"})
+    with ToolMemory.open(None, mode="observe", name_unknown=model) as memory:
+        call(memory, 1, start + "Error: no part of that name in the gate")
+        settle(memory)
+        assert call(memory, 2, start + "All parts are in place, everything was built.") is None
