@@ -71,7 +71,7 @@ class NamingModel(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Question:
+class _OddAnswer:
     """One question: the text, the expression that knows texts like it, and what the model may say of it.
 
     A failure may be called fine (``may_be_fine``) that only the look of an answer, or the wording of a plain text, gave
@@ -114,7 +114,7 @@ class Namer:
         known = tuple(known)
         self._asked = {(rule.tool, rule.pattern) for rule in known}
         self._successes = Counter(rule.tool for rule in known if rule.as_it_was)
-        self._waiting: queue.Queue[_Question | None] = queue.Queue(_MOST_WAITING)
+        self._waiting: queue.Queue[_OddAnswer | None] = queue.Queue(_MOST_WAITING)
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
@@ -128,7 +128,7 @@ class Namer:
         except ValueError:
             return  # "Error": nothing to know it by
         by_look = ("look:",) if raw[:1] in "{[" else ("look:", "text:", "guess:", "opinion:", "plain:")
-        asked = _Question(
+        asked = _OddAnswer(
             call,
             pattern,
             outcome.detail or untrusted.redact(raw, _LONGEST),
@@ -175,7 +175,7 @@ class Namer:
                 self._waiting.task_done()
         self._waiting.task_done()
 
-    def _ask(self, asked: _Question) -> None:
+    def _ask(self, asked: _OddAnswer) -> None:
         tool = asked.call.tool
         question = _QUESTION.format(tool=untrusted.tool_name(tool), effect=asked.call.effect, text=asked.text)
         answer = self._asks.invoke(question)
