@@ -63,7 +63,11 @@ def without_echoed_fields(body: Mapping[str, Any], call: ToolCall) -> Mapping[st
 
 def _without_deed(body: Mapping[str, Any], deed: re.Pattern[str]) -> Mapping[str, Any]:
     """Return a body in which the words for a deed are ``done``; where it says of itself that it is done, why is not read."""
-    told = {k: v for k, v in body.items() if type(v) is str and len(v) <= _LONGEST_LABEL}
+    told = {
+        k: v
+        for k, v in body.items()
+        if type(v) is str and len(v) <= _LONGEST_LABEL and not keys.is_error(str(k))
+    }
     withheld = {k: True for k, v in body.items() if v is False and str(k)[:_LONGEST_LABEL].lower() in _GRANTS}
     done = {k: _DONE for k, v in told.items() if deed.fullmatch(v.strip())}
     said = {}
@@ -77,7 +81,7 @@ def _without_deed(body: Mapping[str, Any], deed: re.Pattern[str]) -> Mapping[str
 
 _WHY = frozenset({"reason", "comment", "note"})
 _DEED = re.compile(
-    r"(?:[a-z]+_)?(expir|fail|block|ban|den|reject|revok|invalid|lock|refus|declin|suspend|disabl|disapprov|dismiss|cancel"
+    r"(?!un_|lift_|release_|remove_|clear_|prevent_)(?:[a-z]+_)?(expir|fail|block|ban|den|reject|revok|invalid|lock|refus|declin|suspend|disabl|disapprov|dismiss|cancel"
     r"|abort|clos|stop|void|terminat|kill|discard|deactivat)(?!ed)(?:[a-z]{0,3}|idate)(?:_|$)"
 )
 """Deeds, by the beginnings of their words, that are bad words elsewhere: one of the first two words of a tool's name."""

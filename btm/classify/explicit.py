@@ -101,9 +101,24 @@ def _of_text(text: str, call: ToolCall, now: float | None) -> tuple[Any, Finding
         return text, bodies.of_envelope(lines, call, now)
     printed = parsing.printed_fields(text)
     if printed is not None:
-        form = "&" in text and text[-1:] not in ")}]"
-        return printed, (bodies.of_envelope if form else bodies.of_mapping)(printed, call, now)
+        return _of_printed(printed, text, call, now)
     return _of_words(text, call)
+
+
+def _of_printed(
+    fields: dict[str, Any], text: str, call: ToolCall, now: float | None
+) -> tuple[Any, Finding | None]:
+    """Return what a printed value says by its fields or, where it carries one text, by that."""
+    if "&" in text and text[-1:] not in ")}]":
+        return fields, bodies.of_envelope(fields, call, now)
+    value, failure = _of_json(fields, call, now)
+    carried = [fields[name] for name in _CARRIERS if isinstance(fields.get(name), str)]
+    if failure is None and len(carried) == 1:
+        failure = _of_words(carried[0], call)[1]
+    return value, failure
+
+
+_CARRIERS = ("content", "text", "message", "result", "output", "response", "answer")
 
 
 def _of_json(value: Any, call: ToolCall, now: float | None) -> tuple[Any, Finding | None]:

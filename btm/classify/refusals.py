@@ -47,7 +47,7 @@ def is_refusal(body: Mapping[str, Any], named: keys.Fields) -> bool:
     if not any(map(_fails, codes)) or any(map(_says_well, codes)):
         return False
     said = words_of(body, named)
-    if not any(map(_is_said, said)) or any(map(says_done, said)):
+    if not any(map(_is_said, said)) or any(map(_is_done, said)):
         return False
     return not any(
         not is_blank(body[name]) and name not in named.coded and name not in named.said for name in named.firm
@@ -63,7 +63,7 @@ def is_confirmed(body: Mapping[str, Any]) -> bool:
     """Whether a body's words say that what was asked for is done, in English beside a code that says so, too."""
     named = keys.fields_of(body)
     well = any(_says_well(body[name]) for name in named.coded)
-    return any(map(says_done if well else says_done_abroad, words_of(body, named)))
+    return any(map(says_done if well else says_done_abroad, filter(_is_done, words_of(body, named))))
 
 
 def is_refused_write(body: Mapping[str, Any], named: keys.Fields) -> bool:
@@ -103,7 +103,7 @@ def _are_refused(items: Any) -> bool:
 def _words_refuse(body: Mapping[str, Any], named: keys.Fields) -> bool:
     """Whether what a service says beside a code that is none of success is a failure by its words (``Txn not found``)."""
     said = [text.strip() for text in words_of(body, named)]
-    if any(map(says_done, said)) or any(_says_well(body[name]) for name in named.coded):
+    if any(map(_is_done, said)) or any(_says_well(body[name]) for name in named.coded):
         return False
     found = [texts.of_words(text) for text in said if len(text) <= _SENTENCE]
     return any(one is not None and one.kind is not K.UNKNOWN and one.confidence >= WORDS for one in found)
@@ -118,6 +118,11 @@ def says_done(text: str) -> bool:
     """Whether a message holds a word of success, in English or another language, and none that takes it back."""
     low = text[:200].lower()
     return (_SUCCESS.search(low) is not None and _UNDONE.search(low) is None) or says_done_abroad(text)
+
+
+def _is_done(text: str) -> bool:
+    """Whether a message says that something was done, and nothing that failed beside it: ``E-mail registrado inválido``."""
+    return says_done(text) and texts.of_words(text) is None
 
 
 def says_done_abroad(text: str) -> bool:

@@ -102,6 +102,8 @@ def test_that_a_write_did_what_it_is_there_for_is_no_failure_of_it(tool: str, an
         ("reject_order", {"status": "rejected", "message": "Request rejected: missing permission"}),
         ("cancel_order", {"status": "rejected", "message": "Order cannot be cancelled"}),
         ("unblock_user", {"status": "blocked", "reason": "Policy"}),
+        ("lift_ban", {"status": "banned", "message": "Member is still banned"}),
+        ("lock_file", {"error": "file is locked"}),
         ("approve_loan", {"status": "rejected", "reason": "Score"}),
         ("block_user", {"success": False, "message": "User is not known"}),
     ],

@@ -136,6 +136,11 @@ def test_a_description_that_tells_of_a_failure_is_none(body: Any) -> None:
         (33, "Paiement accepté", "Paiement non accepté"),
         (8, "Prenotazione confermata", "Prenotazione non confermata"),
         (5, "Sipariş oluşturuldu", "Sipariş oluşturulamadı"),
+        (7, "O pedido foi criado", "O pedido já foi criado"),
+        (3, "Der Termin ist bestätigt", "Der Termin muss bestätigt sein"),
+        (12, "El pedido fue creado", "El pedido creado contiene errores"),
+        (4, "E-mail registrado", "E-mail registrado inválido"),
+        (6, "Заказ создан", "Заказ создан, но отклонён"),
     ],
 )
 def test_a_code_of_its_own_is_none_of_failure_beside_words_of_success(
