@@ -25,7 +25,7 @@ _MARK = (
     r"|(?:(?:[A-Za-z]\w{0,20} )?(?:ERROR|FATAL|FAILED|FAILURE|Error|Fatal|error)(?: error| [A-Z]{2,8}\d{2,6})?|%Error"
     r"|fatal|abort(?:ed)?|panic|(?:\w+\.)*\w+(?:Error|Exception)|ALARM)\s?[~:!]"
     r"|[✗❌✖] |\*\*\* (?=\[|No |[^\n]{0,80}(?:rror|ail|bort|topp))"
-    r"|(?:\[INFO\] )?\W{0,4}(?:BUILD|Build|Compilation) (?i:failed|failure)\b"
+    r"|(?:\[INFO\] )?[^\w\n]{0,4}(?:BUILD|Build|Compilation) (?i:failed|failure)\b"
     r"|(?:Segmentation fault|Bus error|Illegal instruction|Floating point exception|(?:Abort(?:ed)?|Killed)(?= \(|$))"
     r"|Permission denied (?=\()|Connection (?:closed|reset|refused|timed out)\b"
 )
@@ -48,6 +48,9 @@ _ENDED_WELL = re.compile(rf"\W{{0,4}}(?i:done|finished|completed?|success\w*)\b|
 _LOOKS_UP = re.compile(r"search|find|grep|look|code|brows|retriev|query|list", re.IGNORECASE)
 """Tools that bring what others wrote, and run nothing."""
 
+_NOTES = re.compile(r"^#{1,6} \w|^commit [0-9a-f]|^[\w ]{2,20}: \d+$", re.MULTILINE)
+"""Lines of what a shell shows, and no program says of itself: headings of a document, commits, counts."""
+
 _MOST = 3
 """Complaints that are asked for a kind."""
 
@@ -56,15 +59,20 @@ def of_run(text: str, tool: str) -> Finding | None:
     """Return what failure a program's output of several lines ends with, or None where it does not, or went on."""
     if "\n" not in text.strip() or deciding.tells(tool):
         return None
-    tail = text[-READ:]
+    tail, last = text[-READ:], 0
     if _LOGGED.match(text) is not None:
-        last = tail[[0, *(found.start() for found in _RECORD.finditer(tail))][-1] :]
-        if _FATAL.match(last):
-            return _of_end(last)
-    if (deciding.is_about_errors(tool) and not deciding.runs(tool)) or _LOOKS_UP.search(tool[:80]):
+        last = [0, *(found.start() for found in _RECORD.finditer(tail))][-1]
+        if _FATAL.match(tail, last):
+            return _of_end(tail[last:])
+    runs = deciding.runs(tool)
+    if (
+        (deciding.is_about_errors(tool) and not runs)
+        or _LOOKS_UP.search(tool[:80])
+        or (runs and _NOTES.search(tail))
+    ):
         return None
-    complaints = [*_COMPLAINT.finditer(tail)]
-    if not complaints or _WENT_ON.search(tail, complaints[-1].end()):
+    complaints = [each for each in _COMPLAINT.finditer(tail) if not (runs and each[0][0].isspace())]
+    if not complaints or complaints[-1].start() < last or _WENT_ON.search(tail, complaints[-1].end()):
         return None
     found = _of_end(tail[complaints[0].start() :], *(each[0].strip() for each in complaints[:_MOST]))
     return found._replace(confidence=min(found.confidence, WEAK))

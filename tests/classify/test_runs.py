@@ -45,6 +45,10 @@ def test_a_run_ends_with_what_stopped_it(tool: str, text: str, kind: str) -> Non
         ("run_command", "*** Welcome to Ubuntu ***\nUptime 5 days\nLoad 0.1"),
         ("run_command", "Permission denied on /root, skipping\nScanned 500 files"),
         ("bash", "error: mirror one timed out\nusing mirror two\nInstalled 12 packages"),
+        ("bash", "commit abc\nAuthor: Ann\n\n    Fix Error: crash on start"),
+        ("bash", "total: 12\nerror: 3\nwarnings: 0"),
+        ("run_command", "## Errors\nError: `E42` is raised when the disk is full.\nSee below."),
+        ("bash", "2024-05-05 10:00:01 ERROR: timeout for user 5\n2024-05-05 10:00:02 INFO idle"),
         ("read_file", 'BEGIN\nERROR:  relation "x" does not exist\nLINE 1: select'),
     ],
 )
