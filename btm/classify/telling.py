@@ -302,8 +302,7 @@ def _is_message(body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool:
     said = [*islice(_words(body, named), 3)]
     if not said:
         told = "description" in body or any(not body[name] for name in named.messages)
-        empty = not any(body[name] for name in named.payload)
-        return told and empty and _is_coded(body, named) and not is_entry(body, call)
+        return told and not any(body[name] for name in named.payload) and _is_coded(body, named)
     if len(body) <= _SMALL and any(_is_marked(value) for value in body.values()):
         return True
 
@@ -360,17 +359,5 @@ def _words(body: Mapping[str, Any], named: Fields) -> Iterator[str]:
 
 def _is_coded(body: Mapping[str, Any], named: Fields) -> bool:
     """Whether a code beside a message is an error's."""
-    for name in (*named.codes, *(n for n in ("id", "ECODE", "subject") if n in body)):
-        value = body[name]
-        if isinstance(value, str) and value and (is_known_code(value) or _looks_like_code(name, value)):
-            return True
-
-    return False
-
-
-def _looks_like_code(name: str, value: str) -> bool:
-    """Whether a field called a code holds one that successes do not have: capitals with a number (``PGRST116``)."""
-    return keys.bare(name).endswith("code") and _NUMBERED.fullmatch(value) is not None
-
-
-_NUMBERED = re.compile(r"[A-Z][A-Z_-]{1,20}\d{2,6}|\d[0-9A-Z]{4}(?<!0000)(?=$)")
+    names = (*named.codes, *(n for n in ("id", "ECODE", "subject") if n in body))
+    return any(isinstance(code := body[name], str) and code and is_known_code(code) for name in names)
