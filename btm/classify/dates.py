@@ -3,28 +3,11 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from functools import lru_cache
 
-_DAY = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _CLOCK = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}")
-
-
-def is_impossible(value: object) -> bool:
-    """Whether a text has the form of a date that no calendar has, such as 2026-02-30."""
-    return isinstance(value, str) and len(value) <= 40 and _is_impossible_text(value)
-
-
-@lru_cache(maxsize=4_096)
-def _is_impossible_text(value: str) -> bool:
-    found = _DAY.match(value)
-    if found is None or (len(value) > 10 and value[10] not in "T "):
-        return False
-    try:
-        date(int(found.group(1)), int(found.group(2)), int(found.group(3)))
-    except ValueError:
-        return found.group(1) != "0000"  # MySQL's zero date stands for none
-    return False
 
 
 def is_day(value: object) -> bool:
@@ -59,11 +42,6 @@ def _text_moment(text: str) -> float | None:
         return None
     try:
         parsed = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    if parsed.tzinfo is None:
-        parsed = parsed.replace(tzinfo=UTC)
-    try:
-        return parsed.timestamp()
+        return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp()
     except (OverflowError, ValueError, OSError):
         return None

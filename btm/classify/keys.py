@@ -37,28 +37,23 @@ class Bound(NamedTuple):
 
 
 class Role(NamedTuple):
-    """What a field may be a sign of; ``""``, None and False where it is none.
+    """What a field may be a sign of; ``""``, None and an empty set where it is none.
 
     ``partial`` and ``stale`` name the sign (see `btm.classify.partial` and `btm.classify.stale`), ``bound`` the
-    possible range, ``partners`` the names that must not come before it (the end of a start), ``sums`` a part of a
-    calculation.
+    possible range, ``partners`` the names that must not come before it (the end of a start).
     """
 
     name: str
     partial: str
     stale: str
     bound: Bound | None
-    day: bool
-    partners: tuple[str, ...]
-    sums: bool
+    partners: frozenset[str]
 
 
 _FIELDS = table("forms")["keys"]
 _PARTIAL = tuple((sign, re.compile(pattern)) for sign, pattern in _FIELDS["partial"].items())
 _STALE = tuple((sign, re.compile(pattern)) for sign, pattern in _FIELDS["stale"].items())
 _BOUNDS = tuple((re.compile(pattern), Bound(*bound)) for pattern, bound in _FIELDS["bounds"].items())
-_DAY = re.compile(_FIELDS["day"])
-_SUMS = re.compile(_FIELDS["sums"])
 _PAIRS = tuple(tuple(pair.split(":")) for pair in _FIELDS["pairs"].split())
 """What must not come after what: words of two field names that are alike otherwise."""
 
@@ -75,19 +70,13 @@ def _look(low: str) -> Role | None:
         partial=next((sign for sign, pattern in _PARTIAL if pattern.search(low)), ""),
         stale=next((sign for sign, pattern in _STALE if pattern.search(low)), ""),
         bound=next((bound for pattern, bound in _BOUNDS if pattern.search(low)), None),
-        day=_DAY.search(low) is not None,
-        partners=_partners(low),
-        sums=_SUMS.search(low) is not None,
+        partners=frozenset(
+            f"_{low}_".replace(f"_{first}_", f"_{second}_", 1)[1:-1]
+            for first, second in _PAIRS
+            if f"_{first}_" in f"_{low}_"
+        ),
     )
     return role if any(role[1:]) else None
-
-
-def _partners(name: str) -> tuple[str, ...]:
-    found = []
-    for first, second in _PAIRS:
-        if f"_{first}_" in f"_{name}_":
-            found.append(f"_{name}_".replace(f"_{first}_", f"_{second}_", 1)[1:-1])
-    return tuple(found)
 
 
 class Form(NamedTuple):
@@ -95,9 +84,10 @@ class Form(NamedTuple):
 
     signs: tuple[tuple[Role, str], ...]
     ordered: bool
-    summed: bool
+    calculated: bool
 
 
+_EXPRESSIONS = frozenset({"expression", "equation", "formula"})
 FIELDS = 200
 """Fields of one mapping that are looked at."""
 
@@ -127,6 +117,6 @@ def _worked_out(body: Mapping[Any, Any]) -> Form:
     names = {snake(name) for name in islice(body, FIELDS) if isinstance(name, str)}
     return Form(
         signs,
-        ordered=any(other in names for role, _ in signs for other in role.partners),
-        summed=any(role.sums for role, _ in signs),
+        ordered=any(not role.partners.isdisjoint(names) for role, _ in signs),
+        calculated=not names.isdisjoint(_EXPRESSIONS),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from btm.classify import body_keys as keys
@@ -29,7 +29,6 @@ def stems() -> frozenset[str]:
 
 
 _MORE_STEMS = listed("partial", "more_stems")
-_LAST_KNOWN = form("partial", "last_known")
 ENDS = 400
 """Characters at each end of a text in which it would say that it is cut."""
 
@@ -40,50 +39,55 @@ def _found(rule: str, reason: str, sure: float = 0.9) -> Finding:
 
 def of_field(role: Role, key: str, value: Any, body: Mapping[Any, Any], call: ToolCall) -> Finding | None:
     """Return the mark of incompleteness that a field is; ``role.partial`` names the sort of mark."""
-    sign = role.partial
-    if sign == "status":
-        return _of_status(value)
-    if sign == "whole":
-        some = value is False and any(isinstance(v, list | Mapping) and v for v in body.values())
-        return _found("flag", f"{key} is false") if some else None
-    if sign == "failed":
-        return _of_failures(key, value, body, call)
-    if sign == "items":
+    if role.partial == "items":
         return of_items(value, call)
-    if not value or not _is_mark(sign, value, body, call):
+    if not _MARKS[role.partial](value, body, call):
         return None
-    return _found(sign.replace("_", "-"), f"{key} says so", _SURE.get(sign, 0.9))
+    return _found(role.partial, f"{key} is {value}" if isinstance(value, bool) else f"{key} says so")
 
 
-_SURE = {"flag": 0.95, "shards": 0.95, "note": 0.8}
-
-
-def _is_mark(sign: str, value: Any, body: Mapping[Any, Any], call: ToolCall) -> bool:
-    if sign == "flag":
-        return value is True
-    if sign == "timed_out":
-        return value is True and ("hits" in body or "results" in body)
-    if sign == "unprocessed":
-        return isinstance(value, list | Mapping) or (type(value) is int and value > 0)
-    if sign == "shards":
-        failed = value.get("failed") if isinstance(value, Mapping) else 0
-        return isinstance(failed, int) and failed > 0
-    if sign == "errors":
-        return _beside_data(body, value, call)
-    return sign == "note" and is_note(value)
-
-
-def _of_status(value: Any) -> Finding | None:
-    if type(value) is str and len(value) < 30 and value.lower().replace(" ", "_") in STATUSES:
-        return _found("status", f"status is {value[:40]}", 0.92)
-    return None
-
-
-def _of_failures(key: str, value: Any, body: Mapping[Any, Any], call: ToolCall) -> Finding | None:
+def _is_count_of_failures(value: Any, body: Mapping[Any, Any], call: ToolCall) -> bool:
     count = len(value) if isinstance(value, list) else value if type(value) is int else 0
-    if call.effect is not Effect.WRITE or count <= 0 or not some_succeeded(body):
-        return None
-    return _found("failed-items", f"{key} is {count} beside successes")
+    return call.effect is Effect.WRITE and count > 0 and some_succeeded(body)
+
+
+def _is_beside_data(errors: Any, body: Mapping[Any, Any], call: ToolCall) -> bool:
+    first = errors[0] if isinstance(errors, list) and errors else errors
+    if not errors or not isinstance(first, str | Mapping) or not isinstance(errors, list | Mapping):
+        return False
+    if call.effect is Effect.WRITE and isinstance(errors, list) and some_succeeded(body):
+        return True
+    data = body.get("data")
+    if isinstance(data, Mapping | list) and data:
+        return True
+    return body.get("success") is True or body.get("ok") is True or body.get("status") in ("success", "ok")
+
+
+def is_note(value: Any) -> bool:
+    """Whether a message, or one of a list of them, speaks of an answer that is there in part."""
+    texts = value[:5] if isinstance(value, list) else (value,)
+    return any(isinstance(text, str) and len(text) <= 400 and _WORDS.search(text) for text in texts)
+
+
+_MARKS: Mapping[str, Callable[[Any, Mapping[Any, Any], ToolCall], bool]] = {
+    "flag": lambda value, *_: value is True,
+    "whole": lambda value, body, _: (
+        value is False and any(isinstance(v, list | Mapping) and v for v in body.values())
+    ),
+    "timed_out": lambda value, body, _: value is True and ("hits" in body or "results" in body),
+    "unprocessed": lambda value, *_: (
+        bool(value) and (isinstance(value, list | Mapping) or (type(value) is int and value > 0))
+    ),
+    "shards": lambda value, *_: (
+        isinstance(value, Mapping) and isinstance(n := value.get("failed"), int) and n > 0
+    ),
+    "status": lambda value, *_: (
+        type(value) is str and len(value) < 30 and value.lower().replace(" ", "_") in STATUSES
+    ),
+    "failed": _is_count_of_failures,
+    "errors": _is_beside_data,
+    "note": lambda value, *_: is_note(value),
+}
 
 
 def of_items(value: Any, call: ToolCall) -> Finding | None:
@@ -97,7 +101,7 @@ def of_items(value: Any, call: ToolCall) -> Finding | None:
         call.effect is Effect.WRITE and len(codes) == len(value) and min(codes) < 300 and max(codes) >= 400
     )
     if len(items) == len(value) and (mixed or have_errors_instead(items)):
-        return _found("failed-items", "some members of the batch failed", 0.9)
+        return _found("items", "some members of the batch failed")
     return None
 
 
@@ -129,37 +133,14 @@ def some_succeeded(body: Mapping[Any, Any]) -> bool:
     )
 
 
-def _beside_data(body: Mapping[Any, Any], errors: Any, call: ToolCall) -> bool:
-    first = errors[0] if isinstance(errors, list) else errors
-    if not isinstance(first, str | Mapping) or not isinstance(errors, list | Mapping):
-        return False
-    if call.effect is Effect.WRITE and isinstance(errors, list) and some_succeeded(body):
-        return True
-    data = body.get("data")
-    if isinstance(data, Mapping | list) and data:
-        return True
-    return body.get("success") is True or body.get("ok") is True or body.get("status") in ("success", "ok")
-
-
-def is_note(value: Any) -> bool:
-    """Whether a message, or one of a list of them, speaks of an answer that is there in part."""
-    texts = value[:5] if isinstance(value, list) else (value,)
-    return any(isinstance(text, str) and len(text) <= 400 and _WORDS.search(text) for text in texts)
-
-
 def in_text(text: str) -> Finding | None:
     """Return the mark of incompleteness in a text: its first and last few hundred characters are read."""
     ends = text if len(text) <= 2 * ENDS else text[:ENDS] + "\n" + text[-ENDS:]
     low = ends.lower()
     if any(cue in low for cue in _CUES) and _TEXT.search(ends):
         return _found("text", "the text says that it is cut", 0.85)
-    if "last known" in low and _LAST_KNOWN.search(ends):
-        return Finding(K.STALE_DATA, "stale:text", "the text says that it shows the last known value", 0.85)
-    if " of " in low:
-        for match in _OF.finditer(ends):
-            last, total = (
-                int(n.replace(",", "")) for n in (match.group(2) or match.group(1), match.group(3))
-            )
-            if last < total:
-                return _found("text", f"the text shows {last} of {total}", 0.75)
+    for match in _OF.finditer(ends) if " of " in low else ():
+        last, total = (int(n.replace(",", "")) for n in (match[2] or match[1], match[3]))
+        if last < total:
+            return _found("text", f"the text shows {last} of {total}", 0.75)
     return None

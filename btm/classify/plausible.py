@@ -15,7 +15,6 @@ from typing import Any
 from btm.classify import dates
 from btm.classify.finding import Finding
 from btm.classify.keys import Role, snake
-from btm.classify.rules import form
 from btm.model import ErrorKind as K
 from btm.model import ToolCall
 
@@ -83,49 +82,36 @@ def number(value: Any) -> float | None:
 
 
 def of_field(role: Role, key: str, value: Any) -> Finding | None:
-    """Return a value outside of what nature or the calendar allows under its name."""
-    if role.day and dates.is_impossible(value):
-        return implausible("date", f"{key} is a day that no calendar has")
-    if role.bound is None:
-        return None
+    """Return a value outside of what nature allows under its name."""
     size = number(value)
     # -1 stands for "unknown" in too many interfaces to be called impossible.
-    if size is None or size == -1.0:
+    if role.bound is None or size is None or size == -1.0 or role.bound.low <= size <= role.bound.high:
         return None
-    if not role.bound.low <= size <= role.bound.high:
-        return implausible("bounds", f"{key} = {size:g} is not {role.bound.what}", 0.9)
-    return None
+    return implausible("bounds", f"{key} = {size:g} is not {role.bound.what}", 0.9)
 
 
-Signs = list[tuple[Role, Any, Any]]
-"""Fields of one mapping that may be a sign of something: their role, key and value."""
-
-
-def order(signs: Signs, body: Mapping[Any, Any]) -> Finding | None:
+def order(signs: Iterable[tuple[Role, str]], body: Mapping[Any, Any]) -> Finding | None:
     """Return a pair that stands the wrong way round: check-out before check-in, a minimum above its maximum."""
     fields = {snake(key): value for key, value in body.items() if isinstance(key, str)}
-    for role, _, value in signs:
-        for other in role.partners:
-            found = _wrong_way(role.name, value, other, fields[other]) if other in fields else None
-            if found is not None:
-                return found
+    for role, key in signs:
+        for other in fields.keys() & role.partners:
+            if _is_wrong_way(role.name, body[key], fields[other]):
+                return implausible("order", f"{role.name} is after or above {other}", 0.9)
     return None
 
 
-def _wrong_way(name: str, value: Any, other: str, second: Any) -> Finding | None:
+def _is_wrong_way(name: str, value: Any, second: Any) -> bool:
     a, b = number(value), number(second)
     if a is not None and b is not None:
-        above = a > b and ("min" in name or "low" in name)
-        return implausible("order", f"{name} = {a:g} is above {other} = {b:g}") if above else None
+        return a > b and ("min" in name or "low" in name)
+    if not isinstance(value, str) or not isinstance(second, str):
+        return False
     at, until = dates.moment(value), dates.moment(second)
-    if at is None or until is None or not isinstance(value, str) or not isinstance(second, str):
-        return None
-    slack = _ZONES
-    if dates.has_zone(value) and dates.has_zone(second):
-        slack = 60.0
-    elif dates.is_day(value) and dates.is_day(second):
-        slack = 0.0
-    return implausible("order", f"{name} is after {other}", 0.9) if at > until + slack else None
+    if at is None or until is None:
+        return False
+    zoned = dates.has_zone(value) and dates.has_zone(second)
+    days = dates.is_day(value) and dates.is_day(second)
+    return at > until + (60.0 if zoned else 0.0 if days else _ZONES)
 
 
 _ZONES = 90_000.0
@@ -136,11 +122,10 @@ def echo(body: Mapping[str, Any], call: ToolCall) -> Finding | None:
     """Return an identity in the answer that is not the one asked for: order W1 was asked for, W2 came back."""
     for name, asked in call.arguments.items():
         got = body.get(name)
-        if got is None or (type(got) is type(asked) is str and got == asked):
+        known = got is not None and isinstance(name, str) and (name in _IDENTITIES or name.endswith("_id"))
+        if not known or type(asked) not in (str, int) or type(got) not in (str, int):
             continue
-        if not isinstance(name, str) or not (name in _IDENTITIES or name.endswith("_id")):
-            continue
-        if type(asked) in (str, int) and type(got) in (str, int) and _identity(got) != _identity(asked):
+        if got != asked and _identity(got) != _identity(asked):
             return implausible("echo", f"{name} in the answer is not the one asked for", 0.75)
     return None
 
@@ -152,57 +137,11 @@ def _identity(value: object) -> str:
     return re.sub(r"[\W_]", "", str(value)[:200]).lower()
 
 
-def of_fields(body: Mapping[str, Any]) -> Finding | None:
-    """Return a total, shares or a computed result that does not come out."""
-    expression = next((body[k] for k in _EXPRESSIONS if isinstance(body.get(k), str)), None)
-    result = _first(body, _RESULTS)
-    if expression is not None and result is not None:
-        return of_expression(expression, result)
-    total = _first(body, _TOTALS)
-    return _shares(body) if total is None else _lines(body, total)
-
-
-def _shares(body: Mapping[str, Any]) -> Finding | None:
-    parts = {
-        key: number(value) for key, value in body.items() if isinstance(key, str) and key.endswith("_pct")
-    }
-    known = [part for part in parts.values() if part is not None and part >= 0]
-    if any(pair <= parts.keys() for pair in _OPPOSITES) and sum(known) > 100 + len(known):
-        return implausible("shares", f"shares of one whole add up to {sum(known):g} %")
-    return None
-
-
-_OPPOSITES = tuple(
-    frozenset(f"{side}_pct" for side in pair.split())
-    for pair in ("yes no", "agree disagree", "for against", "pass fail", "passed failed", "positive negative")
-)
-_EXPRESSIONS, _RESULTS = ("expression", "equation", "formula"), ("result", "value", "answer")
-_TOTALS = ("subtotal", "total", "total_amount", "amount_total")
-
-
-def _first(body: Mapping[str, Any], names: Iterable[str]) -> float | None:
-    return next((found for name in names if (found := number(body.get(name))) is not None), None)
-
-
-def _lines(body: Mapping[str, Any], total: float) -> Finding | None:
-    if "subtotal" not in body and any(isinstance(key, str) and _EXTRAS.search(key) for key in body):
-        return None  # something beside the lines goes into the total
-    for value in body.values():
-        amounts = [_line_amount(line) for line in value[:201]] if isinstance(value, list) else []
-        if not 0 < len(amounts) <= 200 or None in amounts:
-            continue
-        added = sum(amount for amount in amounts if amount is not None)
-        if abs(added - total) > max(0.02 * abs(total), 0.05, 0.01 * abs(added)):
-            return implausible("total", f"the lines add up to {added:g}, not to {total:g}")
-    return None
-
-
-_EXTRAS = form("sums", "extras")
-_REDUCED = re.compile(r"discount|tax", re.IGNORECASE)
-
-
-def _line_amount(line: Any) -> float | None:
-    if not isinstance(line, Mapping) or any(isinstance(key, str) and _REDUCED.search(key) for key in line):
-        return None
-    quantity, price = _first(line, ("qty", "quantity")), _first(line, ("unit_price", "unitPrice", "price"))
-    return None if quantity is None or price is None else quantity * price
+def calculated(body: Mapping[str, Any]) -> Finding | None:
+    """Return a computed result that is not what the expression beside it comes to."""
+    expression = next(
+        (body[k] for k in ("expression", "equation", "formula") if isinstance(body.get(k), str)), None
+    )
+    results = (found for k in ("result", "value", "answer") if (found := number(body.get(k))) is not None)
+    result = next(results, None)
+    return None if expression is None or result is None else of_expression(expression, result)

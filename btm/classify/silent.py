@@ -92,15 +92,13 @@ def _of_signs(node: Mapping[Any, Any], call: ToolCall, now: float | None, depth:
         found = partial.of_field(role, key, value, node, call) if role.partial and depth <= deepest else None
         if found is None and role.stale and depth < 2:
             found = stale.of_field(role, key, value, call, now)
-        if found is None and (role.day or role.bound is not None):
+        if found is None and role.bound is not None:
             found = plausible.of_field(role, key, value)
         if found is not None:
             return found
-    found = (
-        plausible.order([(role, key, node[key]) for role, key in form.signs], node) if form.ordered else None
-    )
-    if found is None and form.summed:
-        found = plausible.of_fields(node)
+    found = plausible.order(form.signs, node) if form.ordered else None
+    if found is None and form.calculated:
+        found = plausible.calculated(node)
     return plausible.echo(node, call) if found is None and depth == 0 and call.arguments else found
 
 
