@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from enum import Enum
 from functools import lru_cache
@@ -15,8 +14,6 @@ from btm.model import Effect, ToolCall
 from btm.model import ErrorKind as K
 
 _SEARCHES = form("emptiness", "searches")
-_LOOKS = re.compile(r"list|search|find|query|lookup|look_up|read|fetch|retrieve|sql")
-_COLLECTIONS = listed("emptiness", "collections")
 _META = listed("emptiness", "meta")
 _GOOD_NEWS = form("emptiness", "good_news")
 _SILENT_TOOLS = form("emptiness", "silent_tools")
@@ -33,9 +30,7 @@ def _found(reason: str, sure: float) -> Finding:
 class _Tool(NamedTuple):
     """What a tool's name says about whether it brings something back, and whether nothing is good news from it."""
 
-    name: str
     searches: bool
-    looks: bool
     silent: bool
     good_news: bool
 
@@ -44,9 +39,7 @@ class _Tool(NamedTuple):
 def _tool(last_part: str) -> _Tool:
     name = snake(last_part)
     return _Tool(
-        name,
         searches=_SEARCHES.search(name) is not None,
-        looks=_LOOKS.search(name) is not None,
         silent=_SILENT_TOOLS.search(name) is not None,
         good_news=_GOOD_NEWS.search(name) is not None,
     )
@@ -73,26 +66,10 @@ def of_value(value: Any, call: ToolCall) -> Finding | None:
 def _of_text(text: str, tool: _Tool) -> Finding | None:
     if len(text) > _LONGEST_NONE:
         return None
-    if (tool.looks or tool.searches or _EXPORTS.search(tool.name)) and _is_bare_header(text):
-        return _found("a table with a header and no rows", 0.8)
-    if text.lstrip().startswith("<") and _FEED.match(text) and not _ENTRY.search(text):
-        return _found("a feed without entries", 0.8)
-
     if _SAYS_NONE.search(text):
         return _found("the text says that nothing was found", 0.85)
-    nothing = _NOTHING if tool.looks else _NO_LIST
+    nothing = _NOTHING if tool.searches else _NO_LIST
     return _found("an empty list came back", 0.85) if text.strip() in nothing else None
-
-
-_EXPORTS = re.compile(r"export|csv|rows|table|dump|report|extract|sheet")
-_HEADER = re.compile(r"[A-Za-z_][\w .-]{0,40}(?:[,;\t|][A-Za-z_][\w .-]{0,40}){1,30}\s*\n\s*$")
-_FEED = re.compile(r"\s*(?:<\?xml[^>]{0,100}\?>\s*)?<(?:rss|feed|channel)\b")
-_ENTRY = re.compile(r"<(?:item|entry)\b")
-
-
-def _is_bare_header(text: str) -> bool:
-    """Whether a text is the first line of a CSV file and nothing more: names, no digits alone, a newline."""
-    return text.endswith("\n") and text.count("\n") == 1 and _HEADER.match(text) is not None
 
 
 def could_be_empty(value: Any, depth: int = 4) -> bool:
@@ -157,19 +134,13 @@ def _field(name: str, value: Any, tool: _Tool, nested: bool) -> _Field:
     if value is None:
         return _Field.EMPTY if nested or name in _ANSWER_NAMES else _Field.NEUTRAL
 
-    if value == "" and name.endswith("s") and tool.looks and _holds_answer(name, tool):
-        return _Field.EMPTY  # an element of XML without members
     if isinstance(value, list | Mapping) and not value:
-        if name in _TRIMMINGS or _GOOD_NEWS.search(name) or not _holds_answer(name, tool):
-            return _Field.NEUTRAL
-        return _Field.EMPTY
+        return _Field.NEUTRAL if name in _TRIMMINGS else _Field.EMPTY
 
     if isinstance(value, Mapping):
         inner = next((value[k] for k in _INNER if isinstance(value.get(k), list)), None)
-        if inner is not None and name in _HOLDERS | {"hits"}:
+        if inner is not None and (nested or name in _HOLDERS):
             return _Field.FOUND if inner else _Field.EMPTY
-        if nested and isinstance(value.get("edges", value.get("nodes")), list):
-            return _Field.EMPTY if not (value.get("edges") or value.get("nodes")) else _Field.FOUND
         if name == "data" and _of_mapping(value, tool, nested=True) is not None:
             return _Field.EMPTY
         if name in _ECHOES:
@@ -179,9 +150,3 @@ def _field(name: str, value: Any, tool: _Tool, nested: bool) -> _Field:
 
 _INNER = ("hits", "bindings", "edges", "nodes", "docs", "items")
 _HOLDERS = listed("emptiness", "holders")
-
-
-def _holds_answer(name: str, tool: _Tool) -> bool:
-    if name in _COLLECTIONS or tool.searches:
-        return True
-    return any(word in tool.name for word in (name, name.rstrip("s")) if len(word) > 2)
