@@ -13,18 +13,9 @@ from btm.model import Effect, Family, ToolCall
 from btm.model import ErrorKind as K
 
 # After these nobody knows how far the write came, unless the request certainly never got there.
-_MAYBE = frozenset(
-    {
-        K.TIMEOUT,
-        K.SERVER_ERROR,
-        K.UNAVAILABLE,
-        K.MALFORMED,
-        K.SCHEMA_DRIFT,
-        K.PARTIAL_DATA,
-        K.UNKNOWN,
-        K.FACTUAL_ERROR,
-    }
-)
+_MAYBE = frozenset({K.TIMEOUT, K.SERVER_ERROR, K.UNAVAILABLE, K.UNKNOWN}) | {
+    *(K.MALFORMED, K.SCHEMA_DRIFT, K.PARTIAL_DATA, K.FACTUAL_ERROR)
+}
 
 # "Order 17 was created, but sending the e-mail failed": what failed came after the write.
 _SAYS_DONE = form("ambiguity", "says_done")
@@ -54,18 +45,13 @@ def is_ambiguous(finding: Finding, call: ToolCall, text: str = "") -> bool:
         return True
     if finding.kind not in _MAYBE or finding.status_code in _refused():
         return False
-    open_status = finding.status_code is not None and finding.status_code >= 500
-    if open_status and finding.status_code != _UNAVAILABLE:
-        return True
-    read = text[:_READ]
-    if _SAYS_UNREACHED.search(read) or (finding.kind is K.UNAVAILABLE and _SAYS_CLOSED.search(read)):
-        return False
-    if open_status:
-        return True
-    if finding.kind is K.SCHEMA_DRIFT and finding.rule.startswith(("text:", "code:")):
-        # Said by the service itself, which then did nothing.
-        return False
-    return finding.reached
+    status, read = finding.status_code or 0, text[:_READ]
+    if status < 500 or status == _UNAVAILABLE:
+        if _SAYS_UNREACHED.search(read) or (finding.kind is K.UNAVAILABLE and _SAYS_CLOSED.search(read)):
+            return False
+        if finding.kind is K.SCHEMA_DRIFT and finding.rule.startswith(("text:", "code:")) and not status:
+            return False  # said by the service itself, which then did nothing
+    return status >= 500 or finding.reached
 
 
 @cache

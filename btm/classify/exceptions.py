@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -18,6 +18,7 @@ from btm.classify.reading import TEXT_LIMIT, attribute, chain, ends, field, mess
 from btm.classify.types import of_python_error
 from btm.model import ErrorKind as K
 from btm.model import ToolCall
+from btm.support.untrusted import text_of
 
 _Facts = Mapping[str, Any]
 """The attributes that libraries share (`btm.classify.reading.FACTS`), as far as an exception has them."""
@@ -52,8 +53,7 @@ def of_exception(error: BaseException, call: ToolCall, now: float | None) -> Fin
     """Return what an exception and everything it wraps say; UNKNOWN with a low confidence when they say nothing."""
     best: Finding | None = None
     wait: float | None = None
-    unreached = False
-    text: str | None = None
+    unreached, text = False, None
     for depth, current, known in chain(error):
         found = _of_one(current, known, call, now)
         if found is None:
@@ -67,7 +67,7 @@ def of_exception(error: BaseException, call: ToolCall, now: float | None) -> Fin
             best = found
     text = message(error) if text is None else text
     if best is None:
-        name = qualified(type(error))[1]
+        name = type(error).__name__[:80]
         found = Finding(K.UNKNOWN, f"type:{name}", f"{name} says nothing about its cause", NONE, detail=text)
         return found._replace(retry_after_s=retry_after.in_text(text))
     if best.kind in _TRANSPORT and unreached:
@@ -76,7 +76,8 @@ def of_exception(error: BaseException, call: ToolCall, now: float | None) -> Fin
 
 
 def _of_one(error: BaseException, known: _Facts, call: ToolCall, now: float | None) -> Finding | None:
-    root, name = qualified(type(error))
+    kind: type = type(error)  # as any class: mypy takes exceptions' classes for unhashable
+    root, name = qualified(kind)
     if name in _CONTROL:
         return None
     text = message(error)
@@ -84,9 +85,9 @@ def _of_one(error: BaseException, known: _Facts, call: ToolCall, now: float | No
     wait = _wait_of(known, now, status)
     special = of_python_error(error, name, text, call)
     words = None if name in _SAYS_NOTHING and " " not in text.strip("'\" ") else _words_of(known, name, text)
-    typed = _by_type(type(error))
+    typed = _by_type(kind)
     numbered = known or isinstance(error, OSError) or text[:1] == "("
-    codes = surest(_codes_of(error, known, root, text)) if numbered else None
+    codes = surest(_codes_of(error, known, root, name, text)) if numbered else None
     if status is not None:
         sure = typed is not None and typed.confidence >= EXACT and status in _VAGUE
         hint = surest((codes, typed if sure else None, words))
@@ -110,12 +111,8 @@ def _refined(typed: Finding | None, words: Finding | None, text: str) -> Finding
     return words._replace(confidence=typed.confidence)
 
 
-def _by_type(raised: type) -> Finding | None:
-    return _known_by_type(raised)  # typed as any class: mypy takes exceptions' classes for unhashable
-
-
 @lru_cache(maxsize=1_024)
-def _known_by_type(raised: type) -> Finding | None:
+def _by_type(raised: type) -> Finding | None:
     loose: Finding | None = None
     for kind in raised.__mro__[:-1]:
         root, name = qualified(kind)
@@ -141,13 +138,7 @@ def _known_by_type(raised: type) -> Finding | None:
 def _words_of(known: _Facts, name: str, text: str) -> Finding | None:
     if name == "CalledProcessError":
         output = known.get("stderr") or known.get("output")
-        text = (
-            ends(output)
-            if isinstance(output, str)
-            else output[:4_000].decode("utf-8", "replace")
-            if isinstance(output, bytes)
-            else ""
-        )
+        text = ends(output) if isinstance(output, str) else text_of(output or "", TEXT_LIMIT)
     if name in ("ValueError", "TypeError", "AttributeError") and not text.strip():
         return None
     found = texts.missing(texts.of_error_text(text)) if text else None
@@ -193,34 +184,31 @@ def _wait_of(known: _Facts, now: float | None, status: int | None = None) -> flo
     )
     if headers is not None and attribute(headers, "get") is not None:
         try:
-            found = retry_after.in_headers(headers, now, limited=status == _TOO_MANY_REQUESTS)
+            asked = retry_after.in_headers(headers, now, limited=status == _TOO_MANY_REQUESTS)
         except Exception:  # noqa: BLE001 - a foreign mapping may raise from anything
-            found = None
-        if found is not None:
-            return found
+            asked = None
+        if asked is not None:
+            return asked
     body = known.get("body")
     return retry_after.in_body(body, now) if isinstance(body, dict) else None
 
 
-def _codes_of(error: BaseException, known: _Facts, root: str, text: str) -> list[Finding | None]:
+def _codes_of(
+    error: BaseException, known: _Facts, root: str, name: str, text: str
+) -> Iterator[Finding | None]:
     """Everything machine-readable that the exception carries, the surest sort first."""
-    found: list[Finding | None] = []
     state = known.get("sqlstate", known.get("pgcode"))
     if isinstance(state, str) and len(state) == 5:
-        found.append(of_sqlstate(state))
-    name = qualified(type(error))[1]
+        yield of_sqlstate(state)
     reply = _REPLY.search(text) if name in _REPLIES else None
     numbers = {"exit": known.get("returncode"), "smtp": reply[1] if reply else known.get("smtp_code")}
     if "losed" in name:
         numbers["websocket"] = known.get("code")
     if isinstance(error, OSError) and root == "builtins" and type(error.errno) is int:
-        found.append(of_number("errno", errno.errorcode.get(error.errno)))
-    return [
-        *found,
-        *(of_number(sort, number) for sort, number in numbers.items()),
-        _by_code(known.get("code"), root),
-        _in_answer(known.get("response")),
-    ]
+        yield of_number("errno", errno.errorcode.get(error.errno))
+    yield from (of_number(sort, number) for sort, number in numbers.items())
+    yield _by_code(known.get("code"), root)
+    yield _in_answer(known.get("response"))
 
 
 _REPLIES = names("SMTPRecipientsRefused SMTPDataError SMTPSenderRefused error_perm error_temp")

@@ -22,10 +22,9 @@ TEXT_LIMIT = 4_000
 def attribute(value: object, name: str) -> Any:
     """Return an attribute, or None when it is absent or raises."""
     try:
-        found = getattr(value, name, None)
+        return getattr(value, name, None)
     except Exception:  # noqa: BLE001 - a property of a foreign object may raise anything
         return None
-    return found
 
 
 def members(value: Mapping[Any, Any]) -> Mapping[Any, Any]:
@@ -49,17 +48,11 @@ _CONTAINERS = frozenset({str, list, dict, tuple})
 
 def field(value: object, *names: str) -> Any:
     """Return the first present and not None of these keys (of a mapping) or attributes (of an object)."""
-    if isinstance(value, Mapping):
-        for name in names:
-            try:
-                found = value.get(name)
-            except Exception:  # noqa: BLE001 - a foreign mapping may raise anything
-                return None
-            if found is not None:
-                return found
-        return None
     for name in names:
-        found = attribute(value, name)
+        try:
+            found = value.get(name) if isinstance(value, Mapping) else attribute(value, name)
+        except Exception:  # noqa: BLE001 - a foreign mapping may raise anything
+            return None
         if found is not None:
             return found
     return None
@@ -82,13 +75,9 @@ def ends(text: str) -> str:
     return text[: TEXT_LIMIT - 500] + "\n" + text[-500:]
 
 
+@lru_cache(maxsize=1_024)
 def qualified(kind: type) -> tuple[str, str]:
     """Return the root package and the bare name of a class."""
-    return _qualified(kind)
-
-
-@lru_cache(maxsize=1_024)
-def _qualified(kind: type) -> tuple[str, str]:
     name = attribute(kind, "__qualname__")
     module = attribute(kind, "__module__")
     bare = name.rsplit(".", 1)[-1] if isinstance(name, str) else "object"
@@ -114,12 +103,7 @@ def facts(error: BaseException) -> dict[str, Any]:
         names = _on_class(kind).union(FACTS.intersection(error.__dict__))
     except Exception:  # noqa: BLE001 - a foreign class may have a __dict__ that raises, or no hash
         names = FACTS
-    found: dict[str, Any] = {}
-    for name in names:
-        value = attribute(error, name)
-        if value is not None:
-            found[name] = value
-    return found
+    return {name: value for name in names if (value := attribute(error, name)) is not None}
 
 
 def chain(error: BaseException, limit: int = 10) -> Iterator[tuple[int, BaseException, dict[str, Any]]]:
@@ -182,12 +166,13 @@ def tamed(value: Any, depth: int = _DEEPEST) -> Any:
         head = [tamed(v, depth - 1) for v in value[:_LOOKED_AT]]
         same = all(new is v for new, v in zip(head, value, strict=False))
         return value if same else [*head, *value[_LOOKED_AT:]]
-    if isinstance(value, dict):
-        return tamed(dict(islice(dict.items(value), _MOST_KEYS)), depth)  # its own walk may be any code
     if isinstance(value, list):
         return tamed(list(list.__iter__(value)), depth)
     if isinstance(value, Mapping):
-        return tamed(dict(islice(value.items(), _MOST_KEYS)), depth)
+        items = (
+            dict.items(value) if isinstance(value, dict) else value.items()
+        )  # its own walk may be any code
+        return tamed(dict(islice(items, _MOST_KEYS)), depth)
     return value
 
 

@@ -24,44 +24,34 @@ def _worth(name: str) -> dict[str, float]:
 
 _HEADERS, _FIELDS, _UNIT = _worth("headers"), _worth("fields"), _worth("units")
 _REMAINING, _RESETS, _CUES = (tuple(_DATA[name].split()) for name in ("remaining", "resets", "cues"))
-_EPOCH_S, _EPOCH_MS = 1e9, 1e12  # larger numbers are moments, not spans
-_MOMENT = re.compile(r"\d{10,13}(?:\.\d{1,9})?")
+_EPOCH_S, _EPOCH_MS, _NO_TIME = 1e9, 1e12, 1e15  # larger numbers are moments, not spans
 _ISO = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:")
 _DIGIT = re.compile(r"\d")
-_AMOUNT = r"\d{1,9}(?:\.\d{1,9})?"
-_PIECE = re.compile(rf"({_AMOUNT})\s?([a-z]{{1,12}}|秒|分钟|分|小时|時間)")
+_NUMBER = re.compile(r"\d{1,13}(?:\.\d{1,9})?")
+_PIECE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s?([a-z]{1,12}|秒|分钟|分|小时|時間)")
 _SENTENCE = form("retry_after", "sentence")
-_LATER = re.compile(rf"({_AMOUNT}\s?(?:秒|分钟|分|小时|時間))(?:钟)?(?:后|後|以降)")
 
 
 def seconds_of(value: object, now: float | None, scale: float = 1.0) -> float | None:
     """Read a Retry-After value: seconds as a number or text, "34s", or a moment (a date, epoch seconds) less ``now``."""
-    if isinstance(value, bool) or value is None:
-        return None
-    if isinstance(value, int | float):
-        return _until(float(value), now) if _EPOCH_S <= value < 1e15 else _sane(_scaled(value, scale))
     if isinstance(value, bytes):
         value = value[:100].decode("latin-1")
-    if not isinstance(value, str):
-        return None
-    text = value[:100].strip()
-    if re.fullmatch(_AMOUNT, text):
-        return _sane(float(text) * scale)
-    if _MOMENT.fullmatch(text):
-        return _until(float(text), now)
+    text = value[:100].strip() if isinstance(value, str) else ""
+    if _NUMBER.fullmatch(text):
+        value = float(text)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        if not 0 <= value < _NO_TIME:
+            return None
+        return _until(value, now) if value >= _EPOCH_S else _sane(value * scale)
     if _ISO.match(text):
         return _date_seconds(text, now, datetime.fromisoformat)
     return _span_seconds(text.lower()) if text[:1].isdigit() else _date_seconds(text, now)
 
 
-def _scaled(value: float, scale: float) -> float:
-    return float(value) * scale if abs(value) < _EPOCH_MS else math.inf
-
-
 def _until(moment: float, now: float | None) -> float | None:
     """Return the seconds until a moment in epoch seconds or milliseconds."""
     moment /= 1_000.0 if moment >= _EPOCH_MS else 1.0
-    return _sane(max(0.0, moment - now)) if now is not None and moment >= _EPOCH_S else None
+    return None if now is None else _sane(max(0.0, moment - now))
 
 
 def _date_seconds(
@@ -71,11 +61,10 @@ def _date_seconds(
         return None
     try:
         moment = read(text)
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return _sane(max(0.0, moment.timestamp() - now))
     except (TypeError, ValueError, IndexError, OverflowError):
         return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return _sane(max(0.0, moment.timestamp() - now))
 
 
 def _span_seconds(text: str) -> float | None:
@@ -97,14 +86,11 @@ def in_text(text: str) -> float | None:
     if _DIGIT.search(text) is None:
         return None
     low = text.lower()
-    if not any(cue in low for cue in _CUES):
-        return None
-    for pattern in (_SENTENCE, _LATER):
-        for found in pattern.finditer(text):
-            span = next(group for group in found.groups() if group).lower()
-            seconds = _sane(float(span)) if re.fullmatch(_AMOUNT, span) else _span_seconds(span)
-            if seconds is not None:
-                return seconds
+    for found in _SENTENCE.finditer(text) if any(cue in low for cue in _CUES) else ():
+        span = next(group for group in found.groups() if group).lower()
+        seconds = _sane(float(span)) if _NUMBER.fullmatch(span) else _span_seconds(span)
+        if seconds is not None:
+            return seconds
     return None
 
 
@@ -128,24 +114,14 @@ def in_headers(headers: Mapping[Any, Any], now: float | None, *, limited: bool =
 
 def in_body(body: Mapping[Any, Any], now: float | None, depth: int = 0) -> float | None:
     """Return what a field of a JSON error body asks for (``retry_after``, ``retryDelay`` and their like)."""
-    for index, name in enumerate(body):
-        if index >= 100:
-            break
-        if isinstance(name, str) and len(name) < 30:
-            scale = _FIELDS.get(name.lower())
-            if scale is not None:
-                value = seconds_of(body[name], now, scale)
-                if value is not None:
-                    return value
-    return _in_parts(body, now, depth) if depth < 3 else None
-
-
-def _in_parts(body: Mapping[Any, Any], now: float | None, depth: int) -> float | None:
-    for name in ("error", "details", "parameters", "errors", "meta"):
-        inner = body.get(name)
-        for part in inner[:5] if isinstance(inner, list) else (inner,):
-            if isinstance(part, Mapping):
-                found = in_body(part, now, depth + 1)
-                if found is not None:
-                    return found
-    return None
+    for name in islice(body, 100):
+        scale = _FIELDS.get(name.lower()) if isinstance(name, str) and len(name) < 30 else None
+        wait = None if scale is None else seconds_of(body[name], now, scale)
+        if wait is not None:
+            return wait
+    inner = (
+        [body.get(name) for name in ("error", "details", "parameters", "errors", "meta")] if depth < 3 else []
+    )
+    parts = (part for value in inner for part in (value[:5] if isinstance(value, list) else (value,)))
+    waits = (in_body(part, now, depth + 1) for part in parts if isinstance(part, Mapping))
+    return next((wait for wait in waits if wait is not None), None)

@@ -28,7 +28,6 @@ STEM, OPEN = 6, 4
 where a pattern leaves open how a shorter beginning goes on."""
 
 _SPACES = {ord(c): " " for c in string.punctuation + "\n\t\r\u2018\u2019\u201c\u201d"}
-_ANYTHING: frozenset[str] = frozenset()
 
 
 @cache
@@ -70,23 +69,13 @@ class Wording(NamedTuple):
     names: str = ""
     near: str = ""
 
-    @property
-    def key(self) -> str:
-        """The rule's name in outcomes: its kind and its first word."""
-        return _key_of(self.kind, self.pattern)
-
 
 @cache
 def _finding_of(rule: Wording) -> Finding:
-    word = rule.key.rsplit(":", 1)[-1]
-    reason = f"the text speaks of {rule.kind.replace('_', ' ')} ({word})"
-    return Finding(rule.kind, rule.key, reason, rule.sure, reached=rule.reached)
-
-
-@cache
-def _key_of(kind: K, pattern: str) -> str:
-    word = re.search(r"[a-z]{3,}", re.sub(r"\\.|\[[^]]*\]|\(\?\w?:?", " ", pattern))
-    return f"text:{kind}:{word.group() if word else 'sign'}"
+    word = re.search(r"[a-z]{3,}", re.sub(r"\\.|\[[^]]*\]|\(\?\w?:?", " ", rule.pattern))
+    key = f"text:{rule.kind}:{word[0] if word else 'sign'}"
+    reason = f"the text speaks of {rule.kind.replace('_', ' ')} ({key.rpartition(':')[2]})"
+    return Finding(rule.kind, key, reason, rule.sure, reached=rule.reached)
 
 
 class Index:
@@ -112,10 +101,8 @@ class Index:
         for stem in self.stems.intersection(stems_of_text(low)):
             found += self._by_stem[stem]
         for pieces, positions in self._by_pieces.items():
-            for piece in pieces:
-                if piece in low:
-                    found += positions
-                    break
+            if any(piece in low for piece in pieces):
+                found += positions
         return sorted({*found})
 
 
@@ -162,12 +149,8 @@ class Wordings:
 def stems_of_parts(pattern: str, recorded: str | None) -> list[frozenset[str]]:
     """Return the recorded stems of each alternative of a pattern (between bars); without them, each is always tried."""
     parts = alternatives(pattern)
-    listed = recorded.split("|") if recorded is not None else []
-    return (
-        [frozenset(stems.split()) for stems in listed]
-        if len(listed) == len(parts)
-        else [_ANYTHING] * len(parts)
-    )
+    stems = [frozenset(listed.split()) for listed in (recorded or "").split("|")]
+    return stems if recorded is not None and len(stems) == len(parts) else [frozenset()] * len(parts)
 
 
 def alternatives(pattern: str) -> list[str]:
@@ -188,23 +171,17 @@ def _is_whole(part: str) -> bool:
     return True
 
 
+_MARK = re.compile(r"\\.|\[\^?\]?(?:\\.|[^]\\])*\]|[(|)]", re.DOTALL)
+"""An escaped letter, a set of letters, a bracket or a bar."""
+
+
 def _between_bars(pattern: str) -> list[str]:
-    parts, depth, in_set, start, position = [], 0, False, 0, 0
-    while position < len(pattern):
-        letter = pattern[position]
-        if letter == "\\":
-            position += 1
-        elif in_set:
-            in_set = letter != "]"
-        elif letter == "[":
-            in_set = True
-            position += pattern[position + 1 : position + 2] in ("]", "^")
-        elif letter == "|" and not depth:
-            parts.append(pattern[start:position])
-            start = position + 1
-        else:
-            depth += (letter == "(") - (letter == ")")
-        position += 1
+    parts, depth, start = [], 0, 0
+    for mark in _MARK.finditer(pattern):
+        if mark[0] == "|" and not depth:
+            parts.append(pattern[start : mark.start()])
+            start = mark.end()
+        depth += (mark[0] == "(") - (mark[0] == ")")
     return [*parts, pattern[start:]]
 
 
@@ -217,17 +194,7 @@ def wording() -> Wordings:
 def _rules(entries: Iterable[Mapping[str, Any]]) -> Iterator[Wording]:
     for entry in entries:
         kind = K(entry["kind"])
-        yield Wording(
-            kind,
-            entry["pattern"],
-            entry.get("sure", WORDS),
-            entry.get("reached", kind in _REACHED),
-            entry.get("stems"),
-            entry.get("language", "en"),
-            entry.get("source", ""),
-            entry.get("names", ""),
-            entry.get("near", ""),
-        )
+        yield Wording(**{**entry, "kind": kind, "reached": entry.get("reached", kind in _REACHED)})
 
 
 def index_of(entries: Iterable[Mapping[str, Any]]) -> Index:

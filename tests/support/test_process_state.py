@@ -63,7 +63,6 @@ def test_a_function_that_caches_has_a_bound_unless_what_it_is_asked_for_has_one(
         "btm.classify.codes._set",
         "btm.classify.codes._listed",
         "btm.classify.rules._finding_of",
-        "btm.classify.rules._key_of",
         "btm.classify.rules.table",
     }
 
