@@ -85,6 +85,7 @@ class Form(NamedTuple):
     signs: tuple[tuple[Role, str], ...]
     ordered: bool
     calculated: bool
+    shared: bool
 
 
 _EXPRESSIONS = frozenset({"expression", "equation", "formula"})
@@ -119,4 +120,5 @@ def _worked_out(body: Mapping[Any, Any]) -> Form:
         signs,
         ordered=any(not role.partners.isdisjoint(names) for role, _ in signs),
         calculated=not names.isdisjoint(_EXPRESSIONS),
+        shared=sum(name.endswith("_pct") for name in names) > 1,
     )

@@ -145,3 +145,18 @@ def calculated(body: Mapping[str, Any]) -> Finding | None:
     results = (found for k in ("result", "value", "answer") if (found := number(body.get(k))) is not None)
     result = next(results, None)
     return None if expression is None or result is None else of_expression(expression, result)
+
+
+def shares(body: Mapping[str, Any]) -> Finding | None:
+    """Return shares of one whole, such as ``yes_pct`` and ``no_pct``, that add up to more than all of it."""
+    parts = {key: number(value) for key, value in body.items() if str(key)[:64].endswith("_pct")}
+    known = [part for part in parts.values() if part is not None and part >= 0]
+    if sum(known) > 100 + len(known) and any(pair <= parts.keys() for pair in _OPPOSITES):
+        return implausible("shares", f"shares of one whole add up to {sum(known):g} %")
+    return None
+
+
+_OPPOSITES = tuple(
+    frozenset(f"{side}_pct" for side in pair.split())
+    for pair in ("yes no", "agree disagree", "for against", "pass fail", "passed failed", "positive negative")
+)

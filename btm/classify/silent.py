@@ -99,6 +99,8 @@ def _of_signs(node: Mapping[Any, Any], call: ToolCall, now: float | None, depth:
     found = plausible.order(form.signs, node) if form.ordered else None
     if found is None and form.calculated:
         found = plausible.calculated(node)
+    if found is None and form.shared:
+        found = plausible.shares(node)
     return plausible.echo(node, call) if found is None and depth == 0 and call.arguments else found
 
 

@@ -94,6 +94,7 @@ def test_http_says_when_an_answer_is_stale() -> None:
         {"lat": 946.9, "lon": 7.4},
         {"temperature_c": -999.0},
         {"humidity_pct": 140},
+        {"yes_pct": 62, "no_pct": 55},
         {"check_in": "2026-12-18", "check_out": "2026-12-11"},
         {"start": "2026-12-02T10:00:00Z", "end": "2026-12-02T09:00:00Z"},
         {"min_price": 90, "max_price": 20},

@@ -193,12 +193,6 @@ def test_json_with_a_fault_of_form_is_malformed_and_a_looser_form_is_not() -> No
     assert kind('{"id": "7", "rows": [... 20 more]}', READ) == "ok"
 
 
-def test_an_element_without_members_is_an_empty_list() -> None:
-    call = ToolCall("list_containers", {}, Effect.READ)
-    assert kind("<Results><Marker/><Containers/></Results>", call) == "empty_result"
-    assert kind("<Results><Owner>me</Owner><Containers/></Results>", call) == "ok"
-
-
 def test_of_several_things_asked_for_some_came() -> None:
     call = ToolCall("get_ranges", {}, Effect.READ)
     came, failed = {"range": "A1", "data": [[1]]}, {"range": "B9", "error": "Unable to parse range"}
