@@ -59,7 +59,7 @@ def _of_fields(fields: list[re.Match[str]]) -> list[str]:
             re.escape(field["key"]) + r"\s*(?::|=>)\s*" + (r"[\"'].{0,40}?" if worded else "") + first,
             *others,
         ]
-    return parts
+    return [*dict.fromkeys(parts)]
 
 
 def _is_sentence(field: re.Match[str]) -> bool:

@@ -20,6 +20,7 @@ from btm.classify.likeness import pattern_of
 from btm.model import ErrorKind, Outcome, ToolCall
 from btm.store import TaughtRule
 from btm.support import untrusted
+from btm.support.bounded import BoundedDict
 
 NO_ERROR, UNSURE = "ok", "cannot tell"
 _MOST_WAITING = 100
@@ -27,8 +28,8 @@ _MOST_ASKED = 10_000
 _LONGEST, _LONGEST_ANSWER = 600, 4_000
 _SURE, _SURELY_FINE = 0.95, 0.9
 """A failure told to be less sure than this is asked about, and a success."""
-_MOST_SUCCESSES = 20
-"""Successes of one tool that nothing suspects and that are asked about: the first ones show how it tells of failures."""
+_MOST_SUCCESSES, _MOST_LOOKED_AT = 20, 200
+"""Successes of one tool that nothing suspects and that are asked about, and those of a process that may be new at all."""
 _LEAST_QUOTED = 3
 
 _KINDS = [str(kind) for kind in ErrorKind if kind is not ErrorKind.UNKNOWN]
@@ -114,13 +115,15 @@ class Namer:
         known = tuple(known)
         self._asked = {(rule.tool, rule.pattern) for rule in known}
         self._successes = Counter(rule.tool for rule in known if rule.as_it_was)
+        self._looked_at: BoundedDict[str, int] = BoundedDict(_MOST_ASKED)
         self._waiting: queue.Queue[_OddAnswer | None] = queue.Queue(_MOST_WAITING)
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
     def consider(self, call: ToolCall, outcome: Outcome, answer: Any) -> None:
         """Ask about a call's ``answer`` (a result or an exception), if it is unsure and new; returns at once."""
-        if not _is_unsure(outcome):
+        is_plain = outcome.kind is None and outcome.suspected is None
+        if not _is_unsure(outcome) or (is_plain and not self._considers(call.tool)):
             return
         raw = untrusted.text_of(answer, _LONGEST_ANSWER)
         try:
@@ -133,23 +136,27 @@ class Namer:
             pattern,
             outcome.detail or untrusted.redact(raw, _LONGEST),
             was_fine=outcome.kind is None,
-            is_plain=outcome.kind is None and outcome.suspected is None,
+            is_plain=is_plain,
             may_be_fine=outcome.kind in (None, ErrorKind.UNKNOWN) or outcome.rule.startswith(by_look),
         )
         with self._lock:
             if (call.tool, pattern) in self._asked or len(self._asked) >= _MOST_ASKED:
-                return
-            if asked.is_plain and self._successes[call.tool] >= _MOST_SUCCESSES:
                 return
             try:
                 self._waiting.put_nowait(asked)
             except queue.Full:
                 return  # it will come again
             self._asked.add((call.tool, pattern))
-            self._successes[call.tool] += asked.is_plain
+            self._successes[call.tool] += is_plain
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="btm-namer", daemon=True)
                 self._thread.start()
+
+    def _considers(self, tool: str) -> bool:
+        """Whether one more success of this tool is looked at: to see whether it is new takes longer than to name it."""
+        with self._lock:
+            looked_at = self._looked_at[tool] = self._looked_at.get(tool, 0) + 1
+            return self._successes[tool] < _MOST_SUCCESSES and looked_at <= _MOST_LOOKED_AT
 
     def close(self) -> None:
         """Ask nothing more; a question that is under way is not waited for."""
