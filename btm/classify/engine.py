@@ -81,6 +81,13 @@ def classify(
         return _by_what_it_says(call, result, now)
 
 
+def renamed(outcome: Outcome, kind: ErrorKind, call: ToolCall, answer: Any, rule: str) -> Outcome:
+    """Return what came of a call as a failure of ``kind``, for ``rule`` says so; what the answer tells besides stays."""
+    detail = outcome.detail or untrusted.text_of(frameworks.unwrap(answer).value, TEXT_LIMIT)
+    made = _outcome(Finding(kind, rule, "it was taught so", 1.0, outcome.status_code, detail=detail), call)
+    return replace(made, kind=kind, retry_after_s=outcome.retry_after_s or made.retry_after_s)
+
+
 def _by_what_it_says(call: ToolCall, result: Any, now: float | None) -> Outcome:
     """Return what came of a result that could not be walked (a cycle, an object that raises): by its text, or nothing."""
     if result is not _ABSENT and type(result) is not str:

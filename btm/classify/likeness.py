@@ -1,69 +1,105 @@
-"""A regular expression for the answers that are like one: they differ in ids, numbers, addresses and quotations only."""
+"""What an answer is known by: the same for answers that differ in numbers, dates, addresses and long ids only.
+
+Whole answers are compared, and what tells how a call went stays as it is: words, states, flags, whether a number is zero,
+and numbers that a word such as ``code`` or ``status`` stands before. So what is said of one answer never holds for another
+that only begins like it, or holds the same words.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from btm.classify import body_keys
+from btm.classify import bodies, body_keys, frameworks, parsing
+from btm.classify.keys import snake
+from btm.classify.reading import members, tamed
 from btm.support import untrusted
 
-_LONGEST, _LONGEST_BODY = 300, 4_000
-_LEAST_LETTERS = 6
-_MOST_FIELDS = 6
-_VARIES = re.compile(
-    r"'[^'\n]{1,120}'|\"[^\"\n]{1,120}\"|`[^`\n]{1,120}`|https?://\S{1,300}|\[\w+\]|(?<![^\W_])[\w.:/-]*\d[\w.:/-]*"
+_LONGEST, _MOST_LEAVES, _DEEPEST = 4_000, 200, 8
+_TOKEN = re.compile(r"https?://\S++|[\w.:/+-]++")
+_DIGITS = re.compile(r"\d")
+_NUMBER = re.compile(r"[+-]?\d[\d.,:/-]*+")
+_CODED = re.compile(
+    r"(?:code|cd|status|state|exit|errno|error|result|rc|http|sqlstate|signal)\W{0,4}\Z", re.IGNORECASE
 )
-"""Quoted pieces, addresses, what was redacted, and all that holds a digit: ids, dates, amounts, numbers."""
+"""What stands before a number that tells how a call went."""
 
-_FURTHEST = 1_000
-_QUOTES = re.compile(r"\s*[{\[]|\s*array\s*\(", re.IGNORECASE)
-_SENTENCE = re.compile(r"\w\s+\w|[^\W\da-zA-Z]{4}")
-_QUOTED = r"\"(?:[^\"\\]|\\.){0,600}+\"|'(?:[^'\\]|\\.){0,600}+'"
-_FIELD = re.compile(
-    rf"(?P<key>\"[\w .-]{{1,64}}\"|'[\w .-]{{1,64}}'|\b\d{{1,3}}(?=\s*=>))\s*(?::|=>)\s*"
-    rf"(?:(?P<text>{_QUOTED})|(?P<bare>-?\d[\d.]{{0,20}}|true\b|false\b))",
-    re.IGNORECASE,
-)
-"""A field of JSON, or of a mapping as Python and PHP print it, and what it holds."""
+_OPEN, _LONG, _REDACTED = "#", 12, "[number]"
+
+RAISED, FLAGGED_RESULT = "raised ", "flagged "
+FLAGGED = (RAISED, FLAGGED_RESULT)
+"""What the likeness of an exception begins with, and of what a framework flags as an error."""
 
 
-def pattern_of(text: str) -> str:
-    """Return a regular expression for texts that differ from ``text`` only in ids, numbers, addresses and quotations.
+def likeness_of(answer: Any) -> str:
+    """Return what an answer, or an exception, is known by (4,000 characters at most).
 
-    Of an answer in fields, those count that say how the request went. Secrets are left out. No text makes the search slow:
-    each part is looked for once. Raises ValueError for a text in which too little is left to know it by.
+    An exception and what a framework flags as an error are known apart from plain results. Raises ValueError where
+    there is nothing to know it by, or too much.
     """
-    body = untrusted.redact(text, _LONGEST_BODY)
-    kept = untrusted.redact(text, _LONGEST).rstrip("…").strip()
-    in_fields = _QUOTES.match(body) is not None and [*_FIELD.finditer(body)]
-    parts = _of_fields(in_fields) if in_fields else _of_words(kept)
-    if sum(c.isalpha() for part in parts for c in part.replace(r"\s", "")) < _LEAST_LETTERS:
-        raise ValueError(f"too little to know a text by: {kept!r} (at least {_LEAST_LETTERS} letters)")
-    return f"(?s){parts[0]}" + "".join(f"(?>.{{0,{_FURTHEST}}}?{part})" for part in parts[1:])
+    if isinstance(answer, BaseException):
+        return (
+            f"{RAISED}{type(answer).__qualname__[:80]}: {_of_text(untrusted.text_of(answer, _LONGEST + 1))}"
+        )
+    bare = frameworks.unwrap(answer)
+    value = bare.value
+    if isinstance(value, list | tuple) and bodies.is_content(value):
+        value = bodies.content_text(value)
+    if isinstance(value, str):
+        read = parsing.parsed(value) if len(value) <= _LONGEST and value.lstrip()[:1] in ("{", "[") else None
+        value = value if read is None else read
+    if isinstance(value, Mapping | list | tuple):
+        told = "; ".join(
+            f"{path} = {leaf}" for path, leaf in _leaves(tamed(value), "", "", 0, [_MOST_LEAVES])
+        )
+    else:
+        told = _of_text(untrusted.text_of(value, _LONGEST + 1))
+    if not any(c.isalpha() for c in told):
+        raise ValueError("there are no words to know it by")
+    if len(told) > _LONGEST:
+        raise ValueError(f"it is too long to know it again: at most {_LONGEST:,} characters")
+    return FLAGGED_RESULT + told if bare.is_error else told
 
 
-def _of_words(text: str) -> list[str]:
-    parts = (r"\s+".join(map(re.escape, part.split())) for part in _VARIES.split(text))
-    return [part for part in parts if part]
+def _of_text(text: str) -> str:
+    if len(text) > _LONGEST:
+        raise ValueError(f"it is too long to know it again: at most {_LONGEST:,} characters")
+    clean = untrusted.redact(text, _LONGEST)
+    told = _TOKEN.sub(lambda token: _kept(token[0], clean[max(0, token.start() - 14) : token.start()]), clean)
+    return told.replace(_REDACTED, _OPEN).replace(_OPEN * 2, _OPEN)
 
 
-def _of_fields(fields: list[re.Match[str]]) -> list[str]:
-    """Return the parts of the sentences of an answer, those of telling fields if they have any; else its codes and flags."""
-    telling = [field for field in fields if body_keys.fields_of({field["key"][1:-1]: None}).telling]
-    worded = [field for field in telling if _is_sentence(field)] or [*filter(_is_sentence, fields)]
-    parts = []
-    for field in (worded or telling)[:_MOST_FIELDS]:
-        whole = re.escape(field["text"] or field["bare"]) + r"(?!\w)"
-        first, *others = _of_words(field["text"][1:-1]) if worded else [whole]
-        parts += [
-            re.escape(field["key"]) + r"\s*(?::|=>)\s*" + (r"[\"'].{0,40}?" if worded else "") + first,
-            *others,
-        ]
-    return [*dict.fromkeys(parts)]
+def _kept(token: str, before: str) -> str:
+    """Return a word as it is, and what varies as a sign."""
+    if token.startswith(("http://", "https://")):
+        return _OPEN
+    if not _DIGITS.search(token):
+        return token
+    if _NUMBER.fullmatch(token.rstrip(".:,/-")) is None:
+        return _OPEN if len(token) > _LONG else token  # a code such as ORA-00942, or an id
+    number = token.rstrip(".:,/-")
+    if not number.strip("0+-.,:/"):
+        return "0"
+    if number.isdigit() and (_CODED.search(before) or (len(number) == 3 and "1" <= number[0] <= "5")):
+        return number
+    return _OPEN
 
 
-def _is_sentence(field: re.Match[str]) -> bool:
-    return (
-        field["text"] is not None
-        and _SENTENCE.search(" ".join(_VARIES.split(field["text"][1:-1]))) is not None
-    )
+def _leaves(value: Any, path: str, name: str, depth: int, left: list[int]) -> Iterator[tuple[str, str]]:
+    left[0] -= 1
+    if left[0] < 0 or depth > _DEEPEST:
+        raise ValueError(f"it has too many parts to know it again: at most {_MOST_LEAVES}")
+    if isinstance(value, Mapping):
+        for key in sorted(members(value), key=str):
+            yield from _leaves(value[key], f"{path}.{key}" if path else str(key), str(key), depth + 1, left)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _leaves(item, f"{path}[]", name, depth + 1, left)
+    elif isinstance(value, str):
+        yield path, _of_text(value)
+    elif isinstance(value, bool) or value is None:
+        yield path, str(value)
+    else:
+        told = body_keys.fields_of({name: None}).telling or _CODED.search(snake(name))
+        yield path, untrusted.text_of(value, 40) if told else _OPEN if value else "0"

@@ -84,14 +84,16 @@ def classify(
         fail("give a FILE of outcomes, or one of --explain TEXT, --teach TEXT, --taught and --forget NAME")
     if (teach is None) != (not kind):
         fail("--teach TEXT and --kind KIND go together")
+    if score and file is None:
+        fail("--score compares the rows of a FILE with their labels")
     if explain is not None:
         _explain(account_of(explain, ToolCall(tool)), as_json)
     elif teach is not None:
         classify_taught.teach(db, teach, tool, kind, as_json)
     elif taught:
-        classify_taught.show(db, as_json)
+        classify_taught.show(db, tool, as_json)
     elif forget is not None:
-        classify_taught.forget(db, forget)
+        classify_taught.forget(db, forget, as_json)
     else:
         _name(file, score, as_json)
 

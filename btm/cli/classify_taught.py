@@ -9,12 +9,12 @@ from typing import Any
 
 from rich.markup import escape
 
-from btm.classify.likeness import pattern_of
+from btm.classify.likeness import likeness_of
 from btm.cli.database import open_existing
 from btm.cli.output import console, emit_json, fail, paragraph, shown, table
 from btm.errors import did_you_mean
 from btm.model import ErrorKind
-from btm.store import TaughtRule
+from btm.store import PERSON, TaughtRule
 from btm.support import untrusted
 
 NO_ERROR = "ok"
@@ -25,12 +25,14 @@ def teach(where: str, text: str, tool: str, kind: str, as_json: bool) -> None:
     """Keep that texts like ``text`` from ``tool`` ("": from any) are failures of ``kind``, or none (``ok``)."""
     if kind not in KINDS:
         fail(f"--kind: {kind!r} is no kind; there are {', '.join(KINDS)}{did_you_mean(kind, KINDS, '.')}")
+    if not tool.isprintable():
+        fail(f"--tool: {untrusted.printable(tool)!r} is no name of a tool")
     try:
-        pattern = pattern_of(text)
+        name = TaughtRule.name_of(tool, likeness_of(text))
     except ValueError as problem:
         fail(f"--teach: {problem}")
     known = None if kind == NO_ERROR else ErrorKind(kind)
-    rule = TaughtRule.of(tool, pattern, known, "a person", untrusted.redact(text, 200), time.time())
+    rule = TaughtRule(name, tool, known, PERSON, untrusted.redact(text, 200), time.time())
     try:
         with closing(open_existing(where, read_only=False)) as store:
             store.teach(rule)
@@ -42,15 +44,15 @@ def teach(where: str, text: str, tool: str, kind: str, as_json: bool) -> None:
     out = console()
     paragraph(
         out,
-        f"{rule.name}: texts like this one of {tool or 'any tool'} are {_said(rule)} from the next start on",
+        f"{rule.name}: answers like this one of {tool or 'any tool'} are {_said(rule)} from the next start on",
     )
     paragraph(out, f"undo it with btm classify --forget {rule.name} --db {shown(where)}")
 
 
-def show(where: str, as_json: bool) -> None:
-    """Print what was taught, the oldest first."""
+def show(where: str, tool: str, as_json: bool) -> None:
+    """Print what was taught, of ``tool`` or ("") of all, the oldest first."""
     with closing(open_existing(where)) as store:
-        rules = store.load(time.time()).taught
+        rules = [rule for rule in store.load(time.time()).taught if tool in ("", rule.tool)]
     if as_json:
         emit_json([_document(rule) for rule in rules])
         return
@@ -61,12 +63,13 @@ def show(where: str, as_json: bool) -> None:
     made = table("name", "tool", "kind", "by", "when", "example")
     for rule in rules:
         when = f"{datetime.fromtimestamp(rule.at, UTC):%Y-%m-%d %H:%M UTC}"
-        cells = (rule.name, rule.tool or "any", rule.kind or NO_ERROR, rule.source, when, rule.example[:80])
+        kind = "as it was" if rule.as_it_was else rule.kind or NO_ERROR
+        cells = (rule.name, rule.tool or "any", kind, rule.source, when, rule.example[:80])
         made.add_row(*(escape(untrusted.printable(str(cell))) for cell in cells))
     out.print(made)
 
 
-def forget(where: str, name: str) -> None:
+def forget(where: str, name: str, as_json: bool) -> None:
     """Undo one rule by its name."""
     with closing(open_existing(where, read_only=False)) as store:
         found = store.forget_taught(name)
@@ -74,12 +77,13 @@ def forget(where: str, name: str) -> None:
     if not found:
         hint = did_you_mean(name, names, "; btm classify --taught lists what was taught")
         fail(f"--forget: nothing was taught under {name!r}{hint}")
+    if as_json:
+        emit_json({"undone": name})
+        return
     paragraph(console(), f"{name} is undone")
 
 
 def _said(rule: TaughtRule) -> str:
-    if rule.as_it_was:
-        return "successes, as they were taken for"
     return "no errors" if rule.kind is None else rule.kind.replace("_", " ")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from copy import copy
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -47,7 +46,6 @@ class FallbackMap:
         self.tools: Mapping[str, ToolEntry] = MappingProxyType(model.tools)
         self._effects = {name: entry.effective for name, entry in model.tools.items()}  # asked at every call
         self._compiled: dict[str, Compiled] = {name: compile_tool(name, model) for name in model.tools}
-        self._taught: Mapping[str, tuple[ErrorRule, ...]] = {}
         self._escalations = tuple(n for n, entry in model.tools.items() if entry.role is ToolRole.ESCALATION)
 
     @classmethod
@@ -160,17 +158,7 @@ class FallbackMap:
 
     def error_rules(self, tool: str) -> tuple[ErrorRule, ...]:
         """The error texts that this tool is known to give."""
-        return (
-            self._compiled.get(tool, _NO_OFFERS).errors
-            + self._taught.get(tool, ())
-            + self._taught.get("", ())
-        )
-
-    def with_taught(self, rules: Mapping[str, tuple[ErrorRule, ...]]) -> Self:
-        """Return this map with rules that were taught besides it, by tool ("": of every tool); they may grow later."""
-        other = copy(self)
-        other._taught = rules
-        return other
+        return self._compiled.get(tool, _NO_OFFERS).errors
 
     def substitutes(self, tool: str) -> frozenset[str]:
         """The tools that directly stand in for this one, under any condition; of a composition, its first tool."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from btm.classify import ErrorRule
 from btm.events import Hooks, IncidentClosed, IncidentOpened
 from btm.fallback import FallbackMap
 from btm.learning.judging import NOT_YET
@@ -22,7 +21,8 @@ from btm.runtime.conversations import LiveConversations
 from btm.runtime.evidence import BeliefFunction, Credit
 from btm.runtime.intents import Intents, UncertainWrites
 from btm.runtime.naming import Namer
-from btm.runtime.outcomes import ResultSchemas, error_rules, outcome_of
+from btm.runtime.outcomes import ResultSchemas, outcome_of
+from btm.runtime.taught import TaughtAnswers
 from btm.store import CallEvent, Event, RecentCall, ShapeRow, Snapshot, WriteLog
 from btm.support.untrusted import bounded_json, redact
 
@@ -47,8 +47,8 @@ class Ledger:
         learn_shapes: bool = False,
         breaker: Breaker | None = None,
     ) -> None:
-        self._taught = error_rules(snapshot.taught)
-        self._map = fallback_map.with_taught(self._taught)
+        self.taught = TaughtAnswers(snapshot.taught)
+        self._map = fallback_map
         self.namer: Namer | None = None
         self._clock = clock
         self._emit = emit
@@ -81,17 +81,15 @@ class Ledger:
             self._intents.begin(call, print_, now, None)  # unless ``writes.standing`` did
         return self.conversations.begin(call, print_, now)
 
-    def teach(self, tool: str, rule: ErrorRule) -> None:
-        """Judge the answers of ``tool`` by one more rule from now on, before those that were taught earlier."""
-        self._taught[tool] = (rule, *self._taught.get(tool, ()))
-
     def finish(self, ticket: Ticket, result: Any = None, error: Exception | None = None) -> Learned:
         """Take in what came of a call: name it, give credit, note values, hand it to the writer."""
         call, now = ticket.call, self._clock()
         shape = self._shapes.profile(call.tool) if self._shapes is not None else None
         outcome = outcome_of(call, result, error, self._map, now=now, shape=shape)
+        answer = result if error is None else error
+        outcome = self.taught.applied(outcome, call, answer)
         if self.namer is not None:
-            self.namer.consider(call, outcome, result if error is None else error)
+            self.namer.consider(call, outcome, answer)
         if call.effect is Effect.WRITE:
             self._intents.end(call, outcome)
         with self.conversations.lock:

@@ -12,7 +12,6 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Self, TypeVar, cast, overload
 
-from btm.classify import ErrorRule
 from btm.events import ContextGiven, Hooks, MemoryEvent
 from btm.fallback import FallbackMap
 from btm.learning.incidents import Ticket
@@ -317,11 +316,10 @@ class MemoryCore:
         self.close()
 
     def _learn_name(self, taught: TaughtRule) -> None:
-        """Keep what a model said of texts of a tool, and go by it from now on."""
-        if not taught.as_it_was:
-            self._ledger.teach(taught.tool, ErrorRule(taught.pattern, taught.kind))
+        """Keep what a model said of answers of a tool, and go by it from now on."""
         if isinstance(self._store, Teachable):
             self._store.teach(taught)
+        self._ledger.taught.add(taught)
 
     def _retract(self, events: Iterable[CallEvent]) -> None:
         self._ledger.retract(events)

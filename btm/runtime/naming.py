@@ -1,35 +1,38 @@
-"""Asking a chat model what an odd text of a tool means: once per kind of text, off the agent's path.
+"""Asking a chat model what an odd answer of a tool means: once per kind of answer, off the agent's path.
 
-The model gets the redacted text alone and answers with one word of a closed set. What it says is a taught rule like a
-person's (`btm classify --taught` lists it with its source, `--forget` undoes it).
+The model gets the redacted text alone and answers with one word of a closed set. What it says is taught as a person teaches
+(`btm classify --taught` lists it with its source, `--forget` undoes it), within limits (:mod:`btm.runtime.taught`).
 """
 
 from __future__ import annotations
 
+import asyncio
+import html
 import logging
 import queue
-import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
-from btm.classify.likeness import pattern_of
+from btm.classify import bodies, frameworks
+from btm.classify.likeness import FLAGGED, likeness_of
 from btm.model import ErrorKind, Outcome, ToolCall
+from btm.runtime.taught import is_open, is_unsure
 from btm.store import TaughtRule
 from btm.support import untrusted
 from btm.support.bounded import BoundedDict
 
 NO_ERROR, UNSURE = "ok", "cannot tell"
-_MOST_WAITING = 100
-_MOST_ASKED = 10_000
-_LONGEST, _LONGEST_ANSWER = 600, 4_000
-_SURE, _SURELY_FINE = 0.95, 0.9
-"""A failure told to be less sure than this is asked about, and a success."""
-_MOST_SUCCESSES, _MOST_LOOKED_AT = 20, 200
-"""Successes of one tool that nothing suspects and that are asked about, and those of a process that may be new at all."""
+_MOST_WAITING, _MOST_ASKED, _MOST_OF_TOOL = 100, 10_000, 40
+_MOST_LOOKED_AT = 200
+"""Successes of one tool in one process that may be new at all: to see whether one is takes longer than to classify it."""
+_LONGEST = 600
+_PAUSE_S = 60.0
+"""How long a model that failed is left alone."""
 _LEAST_QUOTED = 3
 
 _KINDS = [str(kind) for kind in ErrorKind if kind is not ErrorKind.UNKNOWN]
@@ -73,26 +76,28 @@ class NamingModel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _OddAnswer:
-    """One question: the text, the expression that knows texts like it, and what the model may say of it.
-
-    A failure may be called fine (``may_be_fine``) that only the look of an answer, or the wording of a plain text, gave
-    away. What a status, a code or a field of an error says, no model may talk away: the text may have talked to it.
-    """
+    """One question: the text of the answer, the name that answers like it have, and what the model may say of it."""
 
     call: ToolCall
-    pattern: str
+    name: str
     text: str
     was_fine: bool
-    is_plain: bool
+    was_plain: bool
     may_be_fine: bool
 
     def admits(self, kind: object, words: object) -> bool:
-        """Whether an answer counts. That a success is a failure needs to be shown by words that stand in its text."""
+        """Whether what the model says counts. That a success is a failure needs words that stand in its text."""
         if kind == NO_ERROR:
             return self.may_be_fine
-        quoted = " ".join(words.split()) if isinstance(words, str) else ""
-        shown = len(quoted) >= _LEAST_QUOTED and quoted in " ".join(self.text.split())
-        return kind in _KINDS and (shown or not self.was_fine)
+        quoted = _bare(words) if isinstance(words, str) else ""
+        return kind in _KINDS and (
+            not self.was_fine or (len(quoted) >= _LEAST_QUOTED and quoted in _bare(self.text))
+        )
+
+
+def _bare(text: str) -> str:
+    """Return a text's words as a model may quote them: without case, quotation marks and what ends a sentence."""
+    return " ".join(html.unescape(text).replace("\\", "").replace('"', "").casefold().split()).strip(" .!'`")
 
 
 class Namer:
@@ -113,60 +118,67 @@ class Namer:
         self._source = f"model {untrusted.redact(str(named), 60)}"
         self._keep, self._clock = keep, clock
         known = tuple(known)
-        self._asked = {(rule.tool, rule.pattern) for rule in known}
-        self._successes = Counter(rule.tool for rule in known if rule.as_it_was)
+        self._asked = {rule.name for rule in known}
+        self._of_tool = Counter(rule.tool for rule in known if not rule.by_person)
         self._looked_at: BoundedDict[str, int] = BoundedDict(_MOST_ASKED)
         self._waiting: queue.Queue[_OddAnswer | None] = queue.Queue(_MOST_WAITING)
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
+        self._closed = False
+        self._paused_until = 0.0
 
     def consider(self, call: ToolCall, outcome: Outcome, answer: Any) -> None:
         """Ask about a call's ``answer`` (a result or an exception), if it is unsure and new; returns at once."""
-        is_plain = outcome.kind is None and outcome.suspected is None
-        if not _is_unsure(outcome) or (is_plain and not self._considers(call.tool)):
+        plain = outcome.kind is None and outcome.suspected is None
+        if self._closed or self._clock() < self._paused_until or not is_unsure(outcome):
             return
-        raw = untrusted.text_of(answer, _LONGEST_ANSWER)
+        if plain and not self._looks_at(call.tool):
+            return
         try:
-            pattern = _known_by(outcome.detail, raw)
+            likeness = likeness_of(answer)
         except ValueError:
-            return  # "Error": nothing to know it by
-        by_look = ("look:",) if raw[:1] in "{[" else ("look:", "text:", "guess:", "opinion:", "plain:")
+            return
         asked = _OddAnswer(
             call,
-            pattern,
-            outcome.detail or untrusted.redact(raw, _LONGEST),
+            TaughtRule.name_of(call.tool, likeness),
+            outcome.detail or untrusted.redact(_shown(answer), _LONGEST),
             was_fine=outcome.kind is None,
-            is_plain=is_plain,
-            may_be_fine=outcome.kind in (None, ErrorKind.UNKNOWN) or outcome.rule.startswith(by_look),
+            was_plain=plain,
+            may_be_fine=is_open(outcome, answer) and not likeness.startswith(FLAGGED),
         )
         with self._lock:
-            if (call.tool, pattern) in self._asked or len(self._asked) >= _MOST_ASKED:
+            if (
+                asked.name in self._asked
+                or len(self._asked) >= _MOST_ASKED
+                or self._of_tool[call.tool] >= _MOST_OF_TOOL
+            ):
                 return
             try:
                 self._waiting.put_nowait(asked)
             except queue.Full:
                 return  # it will come again
-            self._asked.add((call.tool, pattern))
-            self._successes[call.tool] += is_plain
-            if self._thread is None:
+            self._asked.add(asked.name)
+            self._of_tool[call.tool] += 1
+            if (
+                self._thread is None or not self._thread.is_alive()
+            ):  # it is not in a process that was forked off
                 self._thread = threading.Thread(target=self._work, name="btm-namer", daemon=True)
                 self._thread.start()
 
-    def _considers(self, tool: str) -> bool:
-        """Whether one more success of this tool is looked at: to see whether it is new takes longer than to name it."""
+    def _looks_at(self, tool: str) -> bool:
         with self._lock:
             looked_at = self._looked_at[tool] = self._looked_at.get(tool, 0) + 1
-            return self._successes[tool] < _MOST_SUCCESSES and looked_at <= _MOST_LOOKED_AT
+            return looked_at <= _MOST_LOOKED_AT
 
     def close(self) -> None:
-        """Ask nothing more; a question that is under way is not waited for."""
-        with self._lock:
-            thread, self._thread = self._thread, None
-        if thread is not None:
-            try:
-                self._waiting.put_nowait(None)
-            except queue.Full:
-                _log.debug("the namer ends with questions left")
+        """Ask nothing more; a question that is under way is not waited for, and its answer not kept."""
+        self._closed = True
+        with suppress(queue.Empty):
+            while True:
+                self._waiting.get_nowait()
+                self._waiting.task_done()
+        with suppress(queue.Full):  # as good as impossible: a question that came at this moment
+            self._waiting.put_nowait(None)
 
     def settle(self) -> None:
         """Wait until every question so far is answered: for tests."""
@@ -176,47 +188,45 @@ class Namer:
         while (asked := self._waiting.get()) is not None:
             try:
                 self._ask(asked)
+            except asyncio.CancelledError:
+                self._give_back(asked)
             except Exception as problem:  # noqa: BLE001 - a model that fails must break nothing
-                _log.warning("naming an unknown text failed: %s", type(problem).__name__)
+                _log.warning("naming an odd answer failed: %s", type(problem).__name__)
+                self._give_back(asked)
             finally:
                 self._waiting.task_done()
         self._waiting.task_done()
+
+    def _give_back(self, asked: _OddAnswer) -> None:
+        with self._lock:
+            self._asked.discard(asked.name)
+            self._of_tool[asked.call.tool] -= 1
+            self._paused_until = self._clock() + _PAUSE_S
 
     def _ask(self, asked: _OddAnswer) -> None:
         tool = asked.call.tool
         question = _QUESTION.format(tool=untrusted.tool_name(tool), effect=asked.call.effect, text=asked.text)
         answer = self._asks.invoke(question)
-        read = answer.get if isinstance(answer, Mapping) else partial(getattr, answer)
-        kind = read("kind", None)
-        if asked.admits(kind, read("words", None)):
-            known = None if kind == NO_ERROR else ErrorKind(kind)
-        elif asked.is_plain:
-            known = None  # it goes on as what it was
-        else:
+        if self._closed:
             return
-        told = TaughtRule.of(
-            tool, asked.pattern, known, self._source, asked.text, self._clock(),
-            as_it_was=known is None and asked.is_plain,
-        )  # fmt: skip
-        self._keep(told)
+        read = answer.get if isinstance(answer, Mapping) else partial(getattr, answer)
+        said = read("kind", None)
+        counts = asked.admits(said, read("words", None))
+        kind = None if said == NO_ERROR or not counts else ErrorKind(said)
+        as_it_was = not counts or (
+            kind is None and asked.was_plain
+        )  # nothing changes, and it is not asked again
+        told = TaughtRule(asked.name, tool, kind, self._source, asked.text, self._clock(), as_it_was)
+        try:
+            self._keep(told)
+        except ValueError as full:
+            self._closed = True
+            _log.warning("no more odd answers are named: %s", full)
 
 
-def _is_unsure(outcome: Outcome) -> bool:
-    if outcome.kind is None:
-        return outcome.suspected is not None or outcome.confidence < _SURELY_FINE
-    # Of what fails in silence the model would be sent data, and no words of an error.
-    return outcome.kind is ErrorKind.UNKNOWN or (outcome.confidence < _SURE and not outcome.silent)
-
-
-def _known_by(detail: str, raw: str) -> str:
-    """Return the expression for answers like this one: by what is told of it, where that stands in it as it is.
-
-    Of a long text only the beginning would be left, and failures and successes may begin alike: ValueError.
-    """
-    if detail and not raw.startswith(detail[:40]):
-        pattern = pattern_of(detail)
-        if re.search(pattern, raw, re.IGNORECASE):
-            return pattern
-    if len(raw) > _LONGEST and raw[:1] not in "{[":
-        raise ValueError("a long text")
-    return pattern_of(raw)
+def _shown(answer: Any) -> str:
+    """Return the text of an answer as the model is to see it: JSON with its letters as they are."""
+    value = answer if isinstance(answer, BaseException) else frameworks.unwrap(answer).value
+    if isinstance(value, list) and bodies.is_content(value):
+        value = bodies.content_text(value)
+    return untrusted.text_of(value, _LONGEST * 2)

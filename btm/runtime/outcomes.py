@@ -11,13 +11,13 @@ from typing import Any
 
 from btm.classify import ShapeProfile, classify
 from btm.classify.ambiguity import under_way
-from btm.classify.expectations import ErrorRule, Expectations, against
+from btm.classify.expectations import Expectations, against
 from btm.fallback import FallbackMap
 from btm.fallback.answers import is_blank
 from btm.fallback.values import plain
 from btm.learning.judging import NOT_YET
 from btm.model import Effect, ErrorKind, Outcome, ToolCall
-from btm.store import ShapeRow, TaughtRule
+from btm.store import ShapeRow
 from btm.support.untrusted import ask
 
 # What a read that stands in for others may not give, whatever it is called.
@@ -38,14 +38,6 @@ def _held_against(expectations: Expectations, result: Any, outcome: Outcome, now
     return replace(
         outcome, kind=finding.kind, reason=finding.reason, rule=finding.rule, missing=finding.missing
     )
-
-
-def error_rules(taught: Iterable[TaughtRule]) -> dict[str, tuple[ErrorRule, ...]]:
-    """Return rules that were taught by their tool, the latest first."""
-    found: dict[str, tuple[ErrorRule, ...]] = {}
-    for rule in (rule for rule in taught if not rule.as_it_was):
-        found[rule.tool] = (ErrorRule(rule.pattern, rule.kind), *found.get(rule.tool, ()))
-    return found
 
 
 def outcome_of(

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple, Protocol, Self, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from btm.learning.posterior import Decay, Priors
 from btm.model import Attempt, Effect, ErrorKind, EvidenceKey, Incident, Outcome, ToolCall
@@ -113,31 +113,34 @@ class RecentCall(NamedTuple):
     began_at: float
 
 
-class TaughtRule(NamedTuple):
-    """What a person, or a model that was asked, said of a text. ``kind`` None: it is no error. ``tool`` "": any tool's.
+PERSON = "a person"
 
-    ``name`` is what it is undone by, ``pattern`` a regular expression, ``example`` the redacted text it was made from,
-    ``source`` who said so, ``at`` when (epoch seconds). ``as_it_was``: it was taken for a success and stays one, so that it
+
+class TaughtRule(NamedTuple):
+    """What a person, or a model that was asked, said of an answer. ``kind`` None: no error. ``tool`` "": any tool's.
+
+    ``name`` is what it is undone by and what such answers are known by, ``example`` the redacted text of the first,
+    ``source`` who said so, ``at`` when (epoch seconds). ``as_it_was``: nothing was said that changes anything, so that it
     is only known not to be asked about again.
     """
 
     name: str
     tool: str
-    pattern: str
     kind: ErrorKind | None
     source: str
     example: str
     at: float
     as_it_was: bool = False
 
-    @classmethod
-    def of(
-        cls, tool: str, pattern: str, kind: ErrorKind | None, source: str, example: str, at: float, *,
-        as_it_was: bool = False,
-    ) -> Self:  # fmt: skip
-        """Return a rule under its name: another one for the same texts of the same tool takes its place."""
-        name = hashlib.sha256(f"{tool}\0{pattern}".encode()).hexdigest()[:8]
-        return cls(name, tool, pattern, kind, source, example, at, as_it_was)
+    @property
+    def by_person(self) -> bool:
+        """Whether a person said so, whom no model contradicts."""
+        return self.source == PERSON
+
+    @staticmethod
+    def name_of(tool: str, likeness: str) -> str:
+        """Return the name of what is said of a tool's answers that are known by ``likeness``."""
+        return hashlib.sha256(f"{tool}\0{likeness}".encode("utf-8", "replace")).hexdigest()[:12]
 
 
 @dataclass(frozen=True, slots=True)

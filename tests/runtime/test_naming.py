@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from core_kit import Clock
+from langchain_core.messages import ToolMessage
 
 from btm import ToolMemory
-from btm.model import ErrorKind, ToolCall
+from btm.model import Effect, ErrorKind, Outcome, ToolCall
 
 ODD = {"status": "error", "message": "flux 12 was wobbly at gate 7, oh dear"}
 
@@ -89,11 +91,10 @@ def test_a_model_that_cannot_tell_or_fails_changes_nothing(answer: object) -> No
     assert len(model.asked) == 1
 
 
-def test_what_is_named_or_fine_is_not_asked_about_and_secrets_are_not_sent() -> None:
+def test_what_is_named_surely_is_not_asked_about_and_secrets_are_not_sent() -> None:
     model = SimulatedModel({"kind": "timeout"})
     with ToolMemory.open(None, mode="observe", name_unknown=model) as memory:
         call(memory, 1, {"error": "rate limit exceeded"})
-        call(memory, 2, {"order": 12})
         settle(memory)
         assert model.asked == []
         call(
@@ -170,20 +171,19 @@ def test_a_success_is_called_a_failure_only_by_words_that_stand_in_it(
     assert len(model.asked) == 1
 
 
-def test_twenty_successes_of_a_tool_are_asked_about_and_none_again_in_the_next_process(
+def test_forty_answers_of_a_tool_are_asked_about_and_none_again_in_the_next_process(
     tmp_path: Path,
 ) -> None:
     model = SimulatedModel({"kind": "ok", "words": ""})
-    letters = "abcdefghijklmnopqrstuvwxyz"
+    letters = [a + b for a in "abcdefgh" for b in "stuvwxy"]
     for _ in range(2):
         with ToolMemory.open(tmp_path / "btm.db", mode="observe", name_unknown=model) as memory:
             for n, letter in enumerate(letters):
-                assert call(memory, n, f"The gate told us of {letter * 6}") is None
+                assert call(memory, n, f"The gate told us of {letter * 3}") is None
                 settle(memory)
             known = memory._store.load(0.0).taught
             assert all(rule.as_it_was for rule in known)
-            assert memory.fallback_map.error_rules("gate") == ()
-    assert len(model.asked) == len(known) == 20
+    assert len(model.asked) == len(known) == 40
 
 
 def test_a_long_text_is_not_known_by_its_beginning_alone() -> None:
@@ -193,3 +193,139 @@ def test_a_long_text_is_not_known_by_its_beginning_alone() -> None:
         call(memory, 1, start + "Error: no part of that name in the gate")
         settle(memory)
         assert call(memory, 2, start + "All parts are in place, everything was built.") is None
+
+
+def asked_and_then(
+    first: object, then: object, kind: str, words: str = "gate", effect: str = "read"
+) -> Outcome:
+    """Return what comes of ``then`` after a model has said ``kind`` of ``first``."""
+    with ToolMemory.open(
+        None, mode="observe", name_unknown=SimulatedModel({"kind": kind, "words": words})
+    ) as memory:
+        for n, answer in enumerate((first, then)):
+            made = memory.call(
+                ToolCall("gate", effect=Effect(effect), call_id=str(n)),
+                lambda *_, answer=answer: answered(answer),
+            )
+            settle(memory)
+        return made.outcome
+
+
+def answered(answer: object) -> object:
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        (
+            ToolMessage("Verdict of the gate: thumbs down", tool_call_id="1"),
+            ToolMessage("All doors open", tool_call_id="1"),
+        ),
+        ("The gate has exit status: 1", "The gate has exit status: 0"),
+        (
+            {"decision": "rejected", "comment": "seen by the gate"},
+            {"decision": "approved", "comment": "seen by the gate"},
+        ),
+        (
+            "Parts of the gate. " * 20 + "No part of that name.",
+            "Parts of the gate. " * 20 + "All are in place.",
+        ),
+        ("Ticket of the gate sold", "Ticket of the gate sold and printed, seat 12"),
+    ],
+)
+def test_what_a_model_says_of_an_answer_is_not_said_of_another(first: object, then: object) -> None:
+    assert asked_and_then(first, then, "precondition_failed").kind is None
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"status": "error", "message": "flux 12 was wobbly"},
+        {"success": False, "error": "flux 12 was wobbly"},
+        "<answer><state>error</state><note>gate 7 wobbled again</note></answer>",
+        ValueError("the gate wobbled"),
+    ],
+)
+def test_no_model_talks_away_what_fields_flags_and_exceptions_tell(answer: object) -> None:
+    assert asked_and_then(answer, answer, "ok").kind is not None
+
+
+def test_what_only_holds_an_answer_called_fine_may_fail() -> None:
+    fine = "Service unavailable was shown at the gate on Sunday"
+    assert (
+        asked_and_then(fine, fine + "\nError: HTTP 500 Internal Server Error", "ok").kind
+        is ErrorKind.SERVER_ERROR
+    )
+
+
+def test_the_wait_and_the_doubt_of_a_write_outlive_what_a_model_says() -> None:
+    answer = {"status": "error", "message": "flux wobbled", "retry_after": 30}
+    assert asked_and_then(answer, answer, "unavailable").retry_after_s == 30.0
+    assert asked_and_then(
+        RuntimeError("flux wobbled"), RuntimeError("flux wobbled"), "invalid_arguments", effect="write"
+    ).ambiguous
+
+
+@pytest.mark.parametrize("words", ["Thumbs down.", '"thumbs down"', "THUMBS  DOWN"])
+def test_a_quotation_counts_without_its_marks_and_case(words: str) -> None:
+    assert (
+        asked_and_then(VERDICT, VERDICT, "precondition_failed", words).kind is ErrorKind.PRECONDITION_FAILED
+    )
+
+
+def test_what_a_person_says_or_undoes_stands_against_a_model(tmp_path: Path) -> None:
+    where = tmp_path / "btm.db"
+    model = SimulatedModel({"kind": "unavailable", "words": "wobbly"})
+    with ToolMemory.open(where, mode="observe", name_unknown=model) as memory:
+        call(memory, 1)
+        settle(memory)
+        (rule,) = memory._store.load(0.0).taught
+        assert memory._store.forget_taught(rule.name)
+    with ToolMemory.open(where, mode="observe", name_unknown=model) as memory:
+        assert call(memory, 2) is ErrorKind.UNKNOWN
+        settle(memory)
+        memory._store.teach(rule)
+        (kept,) = memory._store.load(0.0).taught
+        assert kept.by_person
+        assert kept.as_it_was
+    assert len(model.asked) == 1
+
+
+def test_a_model_that_was_down_is_asked_again_after_a_pause() -> None:
+    clock = Clock()
+    model = SimulatedModel(RuntimeError("429"))
+    with ToolMemory.open(None, mode="observe", name_unknown=model, clock=clock) as memory:
+        for n in range(3):
+            call(memory, n)
+            settle(memory)
+        assert len(model.asked) == 1
+        model.answer = {"kind": "timeout", "words": "flux"}
+        clock.now += 100.0
+        call(memory, 4)
+        settle(memory)
+        assert call(memory, 5) is ErrorKind.TIMEOUT
+
+
+def test_nothing_is_asked_or_kept_after_the_end() -> None:
+    held = threading.Event()
+
+    class Slow(SimulatedModel):
+        def invoke(self, text: str) -> object:
+            held.wait(5.0)
+            return super().invoke(text)
+
+    model = Slow({"kind": "timeout", "words": "flux"})
+    memory = ToolMemory.open(None, mode="observe", name_unknown=model)
+    for n in range(5):
+        memory.call(ToolCall(f"gate{n}", call_id=str(n)), lambda *_: odd(1))
+    namer = memory._namer
+    memory.close()
+    held.set()
+    assert namer is not None
+    assert namer._thread is not None
+    namer._thread.join(5.0)
+    assert not namer._thread.is_alive()
+    assert len(model.asked) == 1
