@@ -133,9 +133,9 @@ class ToolMemory(MemoryCore):
         skills
             Cards mined from logs, such as ``btm.skills.SkillBook.load("skills/")``.
         name_unknown
-            A LangChain chat model. It is asked once for each kind of answer that is not named surely, among them up to
-            twenty successes of each tool: in a thread of its own, with the beginning of the redacted text.
-            ``btm classify --taught`` lists what it said.
+            A LangChain chat model. It is asked once for each kind of answer that is not named surely, forty of a tool at
+            most: in a thread of its own, with the beginning of the redacted text. ``btm classify --taught`` lists what it
+            said.
 
         Raises
         ------
