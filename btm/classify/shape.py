@@ -7,10 +7,13 @@ observations. One walk over a JSON value is bounded in paths, depth, nodes and t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from types import MappingProxyType
+from itertools import islice
+from operator import itemgetter
+from types import MappingProxyType, NoneType
 from typing import Any, NamedTuple
 
 import orjson
@@ -39,21 +42,16 @@ MAX_TEXT = 1_000_000
 """Characters of a JSON text beyond which it is not parsed."""
 
 
+_TYPES: Mapping[type, str] = {
+    str: "string", NoneType: "null", bool: "boolean", int: "integer", float: "number",
+    dict: "object", list: "array", tuple: "array", Mapping: "object",
+}  # fmt: skip
+
+
 def json_type(value: object) -> str:
     """Return the JSON type name of a value: string, integer, number, boolean, array, object or null."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, int):
-        return "integer"
-    if isinstance(value, float):
-        return "number"
-    if isinstance(value, Mapping):
-        return "object"
-    if isinstance(value, list | tuple):
-        return "array"
-    return "string"
+    named = _TYPES.get(type(value))
+    return named or next((name for kind, name in _TYPES.items() if isinstance(value, kind)), "string")
 
 
 def parsed(result: Any) -> Any:
@@ -64,6 +62,9 @@ def parsed(result: Any) -> Any:
         except ValueError:
             return result
     return result
+
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 def parent_of(path: str) -> str:
@@ -79,39 +80,25 @@ def shares(result: Any) -> dict[str, dict[str, float]]:
     One answer counts once however long its lists are: a field that 15 of 20 members have counts 0.75. The path
     itself, where it is an object, has the row ``OBJECT`` with 1.
     """
-    counted, chances = _count(parsed(result))
-    found: dict[str, dict[str, float]] = {}
-    for path, kinds in counted.items():
-        whole = chances.get(path, 1)
-        found[path] = {kind: n / whole for kind, n in kinds.items()}
-        if "object" in kinds:
-            found[path][OBJECT] = 1.0
-    return found
-
-
-def _count(value: Any) -> tuple[dict[str, dict[str, int]], dict[str, int]]:
     counted: dict[str, dict[str, int]] = {}
-    chances: dict[str, int] = {}
-    queue: list[tuple[str, Any, int]] = [("$", value, 0)]
-    position = 0
-    while position < len(queue) and position < MAX_NODES:
-        path, node, depth = queue[position]
-        position += 1
-        kinds = counted.get(path)
-        if kinds is None:
-            if len(counted) >= MAX_PATHS:
-                continue
-            kinds = counted[path] = {}
-        kind = json_type(node)
+    queue: list[tuple[str, Any, int]] = [("$", parsed(result), 0)]
+    for path, node, depth in islice(queue, MAX_NODES):  # it grows while it is walked
+        if path not in counted and len(counted) >= MAX_PATHS:
+            continue
+        kinds, kind = counted.setdefault(path, {}), json_type(node)
         kinds[kind] = kinds.get(kind, 0) + 1
         if depth < MAX_DEPTH and kind in ("object", "array"):
             queue.extend(_below(path, node, depth + 1))
+    found: dict[str, dict[str, float]] = {}
     for path, kinds in counted.items():
-        parent = parent_of(path)
-        below = counted.get(parent, {})
-        members = path.endswith(("[]", "." + ANY_KEY))
-        chances[path] = sum(kinds.values()) if members else below.get("object", 1)
-    return counted, chances
+        one_of_many = path.endswith(("[]", "." + ANY_KEY))
+        chances = (
+            sum(kinds.values()) if one_of_many else counted.get(parent_of(path), _NOTHING).get("object", 1)
+        )
+        found[path] = {kind: n / chances for kind, n in kinds.items()}
+        if "object" in kinds:
+            found[path][OBJECT] = 1.0
+    return found
 
 
 def _below(path: str, node: Any, depth: int) -> list[tuple[str, Any, int]]:
@@ -119,8 +106,7 @@ def _below(path: str, node: Any, depth: int) -> list[tuple[str, Any, int]]:
         return [(f"{path}[]", member, depth) for member in node[:LIST_SAMPLE]]
     node = members(node)
     if keys_are_data(node):
-        keys = [k for _, k in zip(range(LIST_SAMPLE), node, strict=False)]
-        return [(f"{path}.{ANY_KEY}", node[key], depth) for key in keys]
+        return [(f"{path}.{ANY_KEY}", node[key], depth) for key in islice(node, LIST_SAMPLE)]
     return [(f"{path}.{key}", member, depth) for key, member in node.items() if isinstance(key, str)]
 
 
@@ -147,8 +133,6 @@ have would have been seen in all of 28 by chance once in twenty times. ``MIN_EVI
 decayed evidence.
 """
 
-_NOTHING: Mapping[str, float] = MappingProxyType({})
-
 
 class ShapeRow(NamedTuple):
     """One row of evidence: at ``path``, a value of ``json_type`` was seen in ``answers`` answers among successes.
@@ -172,15 +156,11 @@ class ShapeVerdict(NamedTuple):
     reason: str
 
 
-def _empty() -> Mapping[str, Mapping[str, float]]:
-    return MappingProxyType({})
-
-
 @dataclass(frozen=True, slots=True)
 class ShapeProfile:
     """The learned shape of one tool's good results: per path, the count of each JSON type. Frozen."""
 
-    counts: Mapping[str, Mapping[str, float]] = field(default_factory=_empty)
+    counts: Mapping[str, Mapping[str, float]] = field(default_factory=lambda: _NOTHING)
 
     @classmethod
     def from_rows(cls, rows: Iterable[ShapeRow | tuple[str, str, float]]) -> ShapeProfile:
@@ -204,20 +184,17 @@ class ShapeProfile:
         are data cannot grow a profile, or the store behind it, without end. So are keys that are addresses, card
         numbers or the like.
         """
-        room = MAX_PATHS - len(self.counts)
-        siblings: dict[str, int] | None = None
+        found = shares(result)
+        fresh = found.keys() - self.counts.keys()
+        siblings = Counter(map(parent_of, self.counts)) if fresh else Counter()
         rows: list[ShapeRow] = []
-        for path, kinds in shares(result).items():
-            if path not in self.counts:
-                if siblings is None:
-                    siblings = {}
-                    for known in self.counts:
-                        siblings[parent_of(known)] = siblings.get(parent_of(known), 0) + 1
+        for path, kinds in found.items():
+            if path in fresh:
                 above = parent_of(path)
-                if room <= 0 or siblings.get(above, 0) >= MAX_KEYS or _holds_a_secret(path):
+                full = siblings.total() >= MAX_PATHS or siblings[above] >= MAX_KEYS
+                if full or redact(path, len(path) + 1) != " ".join(path.split()):
                     continue
-                siblings[above] = siblings.get(above, 0) + 1
-                room -= 1
+                siblings[above] += 1
             rows.extend(ShapeRow(path, kind, share * weight) for kind, share in kinds.items())
         return tuple(rows)
 
@@ -251,29 +228,19 @@ class ShapeProfile:
                 return found
         return None
 
-    def _total(self, path: str) -> float:
-        return sum(n for kind, n in self.counts.get(path, _NOTHING).items() if kind != OBJECT)
-
     def _wrong_type(self, path: str, kinds: Mapping[str, float]) -> ShapeVerdict | None:
-        known = self.counts.get(path)
-        if known is None:
-            return None
-        for kind in kinds:
-            if kind == OBJECT or kind in known:
-                continue
+        known = self.counts.get(path, _NOTHING)
+        for kind in (k for k in kinds if known and k != OBJECT and k not in known):
             # A field that has been null until now says nothing about what it holds when it holds something.
             told = {k: n for k, n in known.items() if k != OBJECT and (k != "null" or kind == "null")}
             total = sum(told.values())
-            if total < MIN_EVIDENCE:
-                continue
-            alike = sum(n for k, n in told.items() if _group(k) == _group(kind))
-            sure = lower_bound(total - alike, alike)
+            alike = sum(n for k, n in told.items() if {k, kind} <= _NUMBERS)
+            sure = lower_bound(total - alike, alike) if total >= MIN_EVIDENCE else 0.0
             if sure >= THRESHOLD:
                 usual = max((n, k) for k, n in told.items())[1]
                 what = ErrorKind.PARTIAL_DATA if kind == "null" else ErrorKind.SCHEMA_DRIFT
-                return ShapeVerdict(
-                    what, sure, path, f"{path} is {kind}, and was {usual} in {total:.0f} answers"
-                )
+                reason = f"{path} is {kind}, and was {usual} in {total:.0f} answers"
+                return ShapeVerdict(what, sure, path, reason)
         return None
 
     def _missing_field(
@@ -282,28 +249,27 @@ class ShapeProfile:
         chances = self.counts.get(parent, _NOTHING).get(OBJECT, 0.0)
         if chances < MIN_EVIDENCE or f"{parent}.{ANY_KEY}" in children or len(children) >= MAX_KEYS:
             return None
-        gone: tuple[float, str] | None = None
-        for path in children:
-            here = sum(share for kind, share in seen.get(path, _NOTHING).items() if kind != OBJECT)
-            present = self._total(path)
-            # Where only some members lack it, the others show that the field itself is known to be optional or not.
-            if here > 0.999 or not path.startswith(f"{parent}."):
-                continue
-            sure = lower_bound(present, max(0.0, chances - present))
-            if sure >= THRESHOLD and (gone is None or sure > gone[0]):
-                gone = (sure, path)
-        if gone is None:
+        # Where only some members lack it, the others show that the field itself is known to be optional or not.
+        lacking = [
+            p for p in children if p.startswith(f"{parent}.") and _values(seen.get(p, _NOTHING)) <= 0.999
+        ]
+        bounds = ((lower_bound(n := _values(self.counts[p]), max(0.0, chances - n)), n, p) for p in lacking)
+        sure, present, path = max(bounds, key=itemgetter(0), default=(0.0, 0.0, ""))
+        if sure < THRESHOLD:
             return None
-        sure, path = gone
         fresh = [p for p in seen if parent_of(p) == parent and p not in self.counts]
-        reason = f"{path} is missing, and was in {self._total(path):.0f} of {chances:.0f} answers"
+        reason = f"{path} is missing, and was in {present:.0f} of {chances:.0f} answers"
         if fresh:
             return ShapeVerdict(ErrorKind.SCHEMA_DRIFT, sure, path, f"{reason}; {fresh[0]} is new")
         return ShapeVerdict(ErrorKind.PARTIAL_DATA, sure, path, reason)
 
 
-def _group(kind: str) -> str:
-    return "number" if kind == "integer" else kind
+def _values(kinds: Mapping[str, float]) -> float:
+    """Return how many answers had a value, of whatever type."""
+    return sum(n for kind, n in kinds.items() if kind != OBJECT)
+
+
+_NUMBERS = frozenset({"integer", "number"})
 
 
 @lru_cache(maxsize=4_096)
@@ -320,7 +286,3 @@ def lower_bound(seen: float, missed: float) -> float:
         from scipy.special import betaincinv  # noqa: PLC0415 - only fields that were absent before need it
 
     return float(betaincinv(1.0 + seen, 1.0 + missed, 0.05))
-
-
-def _holds_a_secret(path: str) -> bool:
-    return redact(path, len(path) + 1) != " ".join(path.split())
