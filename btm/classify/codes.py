@@ -64,16 +64,13 @@ def of_status(status: int, hint: Finding | None) -> Finding:
 
 
 def _may_refine(status: int, hint: Finding) -> bool:
-    allowed = _REFINED.get(status, frozenset())
-    if hint.kind not in allowed:
+    if hint.kind not in _REFINED.get(status, ()):
         return False
-    if status == 400 and hint.kind is K.SERVER_ERROR:
-        return hint.rule.startswith("code:")
     if status == 402 and hint.kind is K.PRECONDITION_FAILED:
         # A declined card; "insufficient balance" is the account's own.
         return hint.rule.startswith(("code:", "text:precondition_failed:card"))
     # Loose words are not enough to overrule 400's plain meaning; a code or a firm phrase is.
-    return hint.confidence >= CODE or hint.confidence > WEAK or status in (403, 429)
+    return hint.confidence > WEAK
 
 
 def status_in(text: str) -> int | None:
@@ -86,10 +83,8 @@ def status_in(text: str) -> int | None:
 
 @cache
 def _named() -> dict[str, K]:
-    found = {code: K(kind) for kind, listed in table("cloud_codes").items() for code in listed.split()}
-    return found | {
-        code: K(kind) for kind, listed in table("codes")["codes"].items() for code in listed.split()
-    }
+    tables = (table("cloud_codes"), table("codes")["codes"])
+    return {code: K(kind) for known in tables for kind, listed in known.items() for code in listed.split()}
 
 
 @cache

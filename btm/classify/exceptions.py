@@ -39,7 +39,6 @@ _REFINES_TYPE: dict[K, frozenset[K]] = {
     K.INVALID_ARGUMENTS: frozenset({K.SCHEMA_DRIFT}),
 }
 _CERTAIN_WORDS: dict[K, re.Pattern[str]] = {  # for the pairs in which a loose word is not enough
-    K.AUTH_ERROR: re.compile(r"certificate|x509|credential", re.IGNORECASE),
     K.TIMEOUT: re.compile(r"timed out|etimedout|errno 110", re.IGNORECASE),
     K.INVALID_ARGUMENTS: re.compile(r"argument|parameter|tool call", re.IGNORECASE),
 }

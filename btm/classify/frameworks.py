@@ -41,8 +41,7 @@ def unwrap(result: Any) -> ToolResult:
         return ToolResult(result)
     # LangChain's messages first: looking for what a pydantic model does not have is slow.
     if attribute(result, "tool_call_id") is not None:
-        status = attribute(result, "status")
-        return ToolResult(content, status == "error" if isinstance(status, str) else None)
+        return _of_message(result, content)
     if attribute(result, "status_code") is not None:  # an HTTP response has a content, too
         return ToolResult(result)
     flag = attribute(result, "isError")
@@ -50,10 +49,12 @@ def unwrap(result: Any) -> ToolResult:
     if isinstance(flag, bool):
         structured = unwrapped(field(result, "structuredContent", "structured_content"))
         return ToolResult(content if flag or structured is None else structured, flag)
-    if attribute(result, "type") == "tool":
-        status = attribute(result, "status")
-        return ToolResult(content, status == "error" if isinstance(status, str) else None)
-    return ToolResult(result)
+    return _of_message(result, content) if attribute(result, "type") == "tool" else ToolResult(result)
+
+
+def _of_message(result: Any, content: Any) -> ToolResult:
+    status = attribute(result, "status")
+    return ToolResult(content, status == "error" if isinstance(status, str) else None)
 
 
 def is_printed_failure(text: str) -> bool:
@@ -98,40 +99,27 @@ def _unwrap_mapping(result: Mapping[Any, Any]) -> ToolResult:
     if flag is False and isinstance(structured, Mapping):
         return ToolResult(unwrapped(structured), flag)
     if isinstance(flag, bool) and ("content" in result or "result" in result or "text" in result or flag):
-        return ToolResult(
-            field(result, "content", "result", "text") if not flag or "content" in result else dict(result),
-            flag,
-        )
+        bare = not flag or "content" in result
+        return ToolResult(field(result, "content", "result", "text") if bare else dict(result), flag)
     if flag is None and _is_mcp(result):
         return ToolResult(unwrapped(structured) if isinstance(structured, Mapping) else result["content"])
-    if "content" in result and (
-        "tool_call_id" in result or result.get("role") == "tool" or result.get("type") == "tool_result"
-    ):
-        return ToolResult(
-            result["content"],
-            True if result.get("status") == "error" or result.get("error") is True else None,
-        )
-    if result.get("status") == "error" and isinstance(result.get("content"), str | list):
-        return ToolResult(result["content"], True)
+    if "content" in result:
+        failed = result.get("status") == "error"
+        if "tool_call_id" in result or result.get("role") == "tool" or result.get("type") == "tool_result":
+            return ToolResult(result["content"], True if failed or result.get("error") is True else None)
+        if failed and isinstance(result["content"], str | list):
+            return ToolResult(result["content"], True)
     return ToolResult(result)
 
 
 def as_object(value: Any) -> Mapping[str, Any] | None:
     """Return the fields of a result object that can stand for a mapping: an HTTP response, a process, a model."""
-    status = attribute(value, "status_code")
-    if type(status) is int and attribute(value, "headers") is not None:
-        return {
-            "status_code": status,
-            "headers": attribute(value, "headers"),
-            "message": field(value, "reason_phrase", "reason"),
-        }
-    code = attribute(value, "returncode")
+    status, code = attribute(value, "status_code"), attribute(value, "returncode")
+    if type(status) is int and (headers := attribute(value, "headers")) is not None:
+        said = field(value, "reason_phrase", "reason")
+        return {"status_code": status, "headers": headers, "message": said}
     if type(code) is int:
-        return {
-            "returncode": code,
-            "stdout": attribute(value, "stdout"),
-            "stderr": attribute(value, "stderr"),
-        }
+        return {name: attribute(value, name) for name in ("returncode", "stdout", "stderr")}
     return public_fields(value) if _is_plain_data(value) else None
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
+from itertools import chain
 
 from btm.classify import rules
 from btm.classify.finding import WORDS, Finding
@@ -54,18 +55,18 @@ def _of_short_words() -> tuple[str, ...]:
     return tuple(f" {p} " for p in _phrases() if p.isascii() and marks().isdisjoint(p.split()))
 
 
+def _entries(table: str, *, joined: bool) -> Iterator[tuple[str, K, str]]:
+    """Yield a data file's phrases, each with its kind and language: those of languages without spaces, or the others."""
+    for language, kinds in rules.table(table).items():
+        for kind, listed in kinds.items() if (language in JOINED) is joined else ():
+            yield from ((phrase.lower(), K(kind), language) for phrase in listed.split(" | "))
+
+
 @cache
 def _phrases() -> Mapping[str, tuple[K, str]]:
     """Return kind and language by phrase; what was added by hand goes before what was counted."""
-    found: dict[str, tuple[K, str]] = {}
-    for name in ("languages", "phrases"):
-        for language, kinds in rules.table(name).items():
-            if language in JOINED:
-                continue
-            for kind, listed in kinds.items():
-                for phrase in listed.split(" | "):
-                    found[" ".join(words(phrase.lower()))] = (K(kind), language)
-    return found
+    entries = chain.from_iterable(_entries(name, joined=False) for name in ("languages", "phrases"))
+    return {" ".join(words(phrase)): (kind, language) for phrase, kind, language in entries}
 
 
 @cache
@@ -79,16 +80,9 @@ def _pieces() -> tuple[tuple[re.Pattern[str], Mapping[str, tuple[K, str]]], ...]
     """Return the pieces of languages without spaces, those added by hand first."""
     found = []
     for name in ("phrases", "languages"):
-        pieces = {
-            piece.lower(): (K(kind), language)
-            for language, kinds in rules.table(name).items()
-            if language in JOINED
-            for kind, listed in kinds.items()
-            for piece in listed.split(" | ")
-        }
-        if pieces:
-            longest_first = sorted(pieces, key=len, reverse=True)
-            found.append((re.compile("|".join(map(re.escape, longest_first))), pieces))
+        pieces = {piece: (kind, language) for piece, kind, language in _entries(name, joined=True)}
+        longest_first = sorted(pieces, key=len, reverse=True)
+        found.append((re.compile("|".join(map(re.escape, longest_first))), pieces))
     return tuple(found)
 
 
@@ -108,22 +102,21 @@ def find(low: str) -> Finding | None:
         joined = f" {' '.join(said)} "
         if not any(phrase in joined for phrase in _of_short_words()):
             return None
-    best: tuple[str, K, str] | None = None
     openings = [start for start, word in enumerate(said) if word in _openings()]
+    unnamed: Finding | None = None
     for length in (4, 3, 2, 1) if openings else ():
         for start in openings:
-            if start + length > size:
-                break
             phrase = " ".join(said[start : start + length])
-            if phrase in known:
-                kind, language = known[phrase]
-                if kind is K.UNKNOWN and (size > length + 3 or length < 2 < size):
-                    continue  # the word for an error, in a text about something else
-                if best is None or (best[1] is K.UNKNOWN and kind is not K.UNKNOWN):
-                    best = (phrase, kind, language)
-        if best is not None and best[1] is not K.UNKNOWN:
-            break
-    return _finding(*best) if best is not None else None
+            kind, language = known.get(phrase, (None, ""))
+            if kind is None or start + length > size:
+                continue
+            if kind is not K.UNKNOWN:
+                return _finding(phrase, kind, language)
+            if unnamed is None and size <= length + 3 and not length < 2 < size:
+                unnamed = _finding(
+                    phrase, kind, language
+                )  # the word for an error, not in a text about something else
+    return unnamed
 
 
 def _finding(phrase: str, kind: K, language: str) -> Finding:

@@ -38,25 +38,18 @@ def rebuild_exception(record: Mapping[str, Any], _depth: int = 0) -> BaseExcepti
     attributes = record.get("attributes")
     if isinstance(attributes, Mapping):
         for name, value in attributes.items():
-            if (
-                isinstance(name, str)
-                and name.isidentifier()
-                and not name.startswith("__")
-                and name not in _FORBIDDEN
-            ):
-                setattr(made, name, value)
-        made.exceptions = _group(attributes.get("exceptions") or record.get("exceptions"), _depth)  # type: ignore[attr-defined]
+            if str(name).isidentifier() and not str(name).startswith("__") and name not in _FORBIDDEN:
+                setattr(made, str(name), value)
+        members = (
+            _items(attributes.get("exceptions") or record.get("exceptions")) if _depth < _MAX_DEPTH else ()
+        )
+        group = [rebuild_exception(r, _depth + 1) for r in members if isinstance(r, Mapping)]
+        made.exceptions = group  # type: ignore[attr-defined]
     for link in ("cause", "context"):
         inner = record.get(link)
         if isinstance(inner, Mapping) and _depth < _MAX_DEPTH and made.__cause__ is None:
             made.__cause__ = rebuild_exception(inner, _depth + 1)
     return made
-
-
-def _group(records: object, depth: int) -> list[BaseException]:
-    if depth >= _MAX_DEPTH:
-        return []
-    return [rebuild_exception(r, depth + 1) for r in _items(records) if isinstance(r, Mapping)]
 
 
 def _items(value: object) -> Iterable[Any]:
