@@ -10,7 +10,7 @@ from btm.classify import body_keys as keys
 from btm.classify import texts
 from btm.classify.codes import of_code, of_number, of_status
 from btm.classify.complaints import are_sentences
-from btm.classify.finding import EXACT, NONE, WEAK, Finding, surest
+from btm.classify.finding import EXACT, NONE, Finding, surest
 from btm.classify.telling import http_status
 from btm.model import ErrorKind as K
 
@@ -39,8 +39,9 @@ def _explained(body: Mapping[str, Any], said: str) -> Finding:
     codes = surest(_codes(body))
     # A code that says all, and is all that is said, needs no reading.
     bare = codes is not None and codes.confidence >= EXACT and " " not in said
-    words = None if bare else _in_words(said)
-    best = surest((codes, words))
+    words = None if bare else texts.of_error_text(said)
+    coded = (of_code(part) for part in said.split(" ; ")[:6] if part.isupper() and " " not in part)
+    best = surest((codes, *coded, words))
     status = _status(body)
     if status is not None:
         wait = words.retry_after_s if words is not None else None
@@ -48,21 +49,6 @@ def _explained(body: Mapping[str, Any], said: str) -> Finding:
     if _is_validator(body):
         best = surest((best, _FIELDS))
     return best if best is not None and best.kind is not K.UNKNOWN else unexplained("error")
-
-
-def _in_words(said: str) -> Finding | None:
-    """Return what messages say: a message may be a code, and a special one says more than a general one."""
-    parts = said.split(" ; ")
-    coded = surest(of_code(part) for part in parts[:6] if part.isupper() and " " not in part)
-    words = texts.of_error_text(said)
-    if len(parts) > 1 and (words is None or words.kind in _GENERAL):
-        others = [texts.of_error_text(part) for part in parts[1:4]]
-        special = surest(f for f in others if f is not None and f.kind not in _GENERAL)
-        words = special if special is not None and special.confidence > WEAK else words
-    return surest((coded, words))
-
-
-_GENERAL = frozenset({K.UNKNOWN, K.SERVER_ERROR})
 
 
 def _status(body: Mapping[str, Any]) -> int | None:

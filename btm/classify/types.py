@@ -101,10 +101,6 @@ def _key_error(key: Any, call: ToolCall) -> Finding | None:
         return None
     if key == call.tool:
         return _found(K.UNKNOWN_TOOL, "KeyError:tool", "the tool's name is not in the registry", EXACT)
-    if isinstance(key, str) and " " in key:
-        # A sentence, not a key: its words decide, but for a key that is missing from an answer.
-        drifted = _RESPONSE.search(key) is not None
-        return _found(K.SCHEMA_DRIFT, "KeyError:answer", "the answer lacks a field", 0.8) if drifted else None
     names, values = _sent(call.arguments)
     if key in values:
         return _found(K.NOT_FOUND, "KeyError:argument", "a value that was passed is not a known key", 0.9)
