@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from enum import Enum
 from functools import lru_cache
@@ -14,6 +15,9 @@ from btm.model import Effect, ToolCall
 from btm.model import ErrorKind as K
 
 _SEARCHES = form("emptiness", "searches")
+_LOOKS = re.compile(
+    r"list|search|find|query|look_?up|read|fetch|retrieve|sql|export|csv|rows|table|dump|report|extract|sheet"
+)
 _META = listed("emptiness", "meta")
 _GOOD_NEWS = form("emptiness", "good_news")
 _SILENT_TOOLS = form("emptiness", "silent_tools")
@@ -31,6 +35,7 @@ class _Tool(NamedTuple):
     """What a tool's name says about whether it brings something back, and whether nothing is good news from it."""
 
     searches: bool
+    looks: bool
     silent: bool
     good_news: bool
 
@@ -40,6 +45,7 @@ def _tool(last_part: str) -> _Tool:
     name = snake(last_part)
     return _Tool(
         searches=_SEARCHES.search(name) is not None,
+        looks=_LOOKS.search(name) is not None,
         silent=_SILENT_TOOLS.search(name) is not None,
         good_news=_GOOD_NEWS.search(name) is not None,
     )
@@ -66,10 +72,19 @@ def of_value(value: Any, call: ToolCall) -> Finding | None:
 def _of_text(text: str, tool: _Tool) -> Finding | None:
     if len(text) > _LONGEST_NONE:
         return None
+    if (tool.looks or tool.searches) and _HEADER.fullmatch(text):
+        return _found("a table with a header and no rows", 0.8)
+    if _FEED.match(text) and not _ENTRY.search(text):
+        return _found("a feed without entries", 0.8)
     if _SAYS_NONE.search(text):
         return _found("the text says that nothing was found", 0.85)
-    nothing = _NOTHING if tool.searches else _NO_LIST
+    nothing = _NOTHING if tool.looks else _NO_LIST
     return _found("an empty list came back", 0.85) if text.strip() in nothing else None
+
+
+_HEADER = re.compile(r"[A-Za-z_][\w .-]{0,40}(?:[,;\t|][A-Za-z_][\w .-]{0,40}){1,30}\n")
+_FEED = re.compile(r"\s*(?:<\?xml[^>]{0,100}\?>\s*)?<(?:rss|feed|channel)\b")
+_ENTRY = re.compile(r"<(?:item|entry)\b")
 
 
 def could_be_empty(value: Any, depth: int = 4) -> bool:

@@ -88,7 +88,9 @@ class Form(NamedTuple):
     shared: bool
 
 
-_EXPRESSIONS = frozenset({"expression", "equation", "formula"})
+_CALCULATED = frozenset(
+    {"expression", "equation", "formula", "total", "subtotal", "total_amount", "amount_total"}
+)
 FIELDS = 200
 """Fields of one mapping that are looked at."""
 
@@ -119,6 +121,6 @@ def _worked_out(body: Mapping[Any, Any]) -> Form:
     return Form(
         signs,
         ordered=any(not role.partners.isdisjoint(names) for role, _ in signs),
-        calculated=not names.isdisjoint(_EXPRESSIONS),
+        calculated=not names.isdisjoint(_CALCULATED),
         shared=sum(name.endswith("_pct") for name in names) > 1,
     )

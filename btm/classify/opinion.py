@@ -213,14 +213,15 @@ def of_failure(found: Finding, text: str, sure: float, call: ToolCall) -> dict[s
 
 def spelled(text: str) -> tuple[float, list[str]]:
     """Return the distinct words of what a failure says, for their spelling, and how much each counts."""
-    said = {word[:_LONGEST] for word in _LETTERS.findall(_CAPITALS.sub(" ", text[:_SHOWN]).lower())}
-    return _SPELLING / math.sqrt(max(1, len(said))), [*said]
+    words_of = _LETTERS.findall(_CAPITALS.sub(" ", text[:_SHOWN]).lower())
+    said = [*dict.fromkeys(word[:_LONGEST] for word in words_of)]  # sums depend on their order
+    return _SPELLING / math.sqrt(max(1, len(said))), said
 
 
-def pieces_of(word: str) -> set[str]:
+def pieces_of(word: str) -> list[str]:
     """Return the pieces of a word, three to five letters with its ends (n-grams): inflected and joined words share them."""
     ends = f" {word} "
-    return {ends[at : at + size] for size in (3, 4, 5) for at in range(len(ends) - size + 1)}
+    return [*dict.fromkeys(ends[at : at + size] for size in (3, 4, 5) for at in range(len(ends) - size + 1))]
 
 
 @lru_cache(maxsize=4_096)

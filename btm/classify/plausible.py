@@ -15,6 +15,7 @@ from typing import Any
 from btm.classify import dates
 from btm.classify.finding import Finding
 from btm.classify.keys import Role, snake
+from btm.classify.rules import form
 from btm.model import ErrorKind as K
 from btm.model import ToolCall
 
@@ -138,13 +139,40 @@ def _identity(value: object) -> str:
 
 
 def calculated(body: Mapping[str, Any]) -> Finding | None:
-    """Return a computed result that is not what the expression beside it comes to."""
+    """Return a result that is not what the expression beside it comes to, or a total that its lines do not add up to."""
     expression = next(
         (body[k] for k in ("expression", "equation", "formula") if isinstance(body.get(k), str)), None
     )
-    results = (found for k in ("result", "value", "answer") if (found := number(body.get(k))) is not None)
-    result = next(results, None)
-    return None if expression is None or result is None else of_expression(expression, result)
+    result = _first(body, "result", "value", "answer")
+    if expression is not None and result is not None:
+        return of_expression(expression, result)
+    total = _first(body, "subtotal", "total", "total_amount", "amount_total")
+    lines = next((v for v in body.values() if type(v) is list and v and type(v[0]) is dict), ())
+    if total is None or not 0 < len(lines) <= _MOST_LINES:
+        return None
+    if "subtotal" not in body and any(isinstance(key, str) and _EXTRAS.search(key) for key in body):
+        return None  # something beside the lines goes into the total
+    amounts = [amount for line in lines if (amount := _amount(line)) is not None]
+    added = sum(amounts)
+    if len(amounts) < len(lines) or abs(added - total) <= max(0.02 * abs(total), 0.05, 0.01 * abs(added)):
+        return None
+    return implausible("total", f"the lines add up to {added:g}, not to {total:g}")
+
+
+_MOST_LINES = 200
+_EXTRAS = form("sums", "extras")
+_REDUCED = re.compile(r"discount|tax", re.IGNORECASE)
+
+
+def _first(body: Mapping[str, Any], *names: str) -> float | None:
+    return next((found for name in names if (found := number(body.get(name))) is not None), None)
+
+
+def _amount(line: Any) -> float | None:
+    if not isinstance(line, Mapping) or any(isinstance(key, str) and _REDUCED.search(key) for key in line):
+        return None
+    quantity, price = _first(line, "qty", "quantity"), _first(line, "unit_price", "unitPrice", "price")
+    return None if quantity is None or price is None else quantity * price
 
 
 def shares(body: Mapping[str, Any]) -> Finding | None:

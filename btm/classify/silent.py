@@ -37,7 +37,12 @@ def find(
         if found is not None:
             return found
     if isinstance(value, str):
-        found = partial.in_text(value) or emptiness.of_value(value, call) or computed(value, call)
+        found = (
+            partial.in_text(value)
+            or stale.in_text(value)
+            or emptiness.of_value(value, call)
+            or computed(value, call)
+        )
     elif type(value) is dict or isinstance(value, Mapping | list | tuple):
         found = _in_structure(value, call, now)
         if found is None and emptiness.could_be_empty(value):

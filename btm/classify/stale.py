@@ -18,9 +18,12 @@ DAY_S = 86_400.0
 ANY_S = 30 * DAY_S
 """Age beyond which any answer that says as of when it holds is stale."""
 
+_HEAD = 400
+
 _LIVE = form("stale", "live")
 _PAST = form("stale", "past")
 _NOTE = form("stale", "note")
+_TEXT = form("stale", "text")
 
 
 def _found(rule: str, reason: str, sure: float) -> Finding:
@@ -34,6 +37,14 @@ def of_field(role: Role, key: str, value: Any, call: ToolCall, now: float | None
     if role.stale == "note":
         return _found("note", f"{key} says that this is not current", 0.85) if _is_old_note(value) else None
     return None if now is None or not value else _of_date(role.stale == "measured", key, value, call, now)
+
+
+def in_text(text: str) -> Finding | None:
+    """Return the mark of staleness at the beginning of a text: it shows the last known value."""
+    head = text[:_HEAD]
+    if "last known" not in head.lower() or _TEXT.search(head) is None:
+        return None
+    return _found("text", "the text says that it shows the last known value", 0.85)
 
 
 def _is_old_note(value: Any) -> bool:

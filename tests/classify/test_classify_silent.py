@@ -99,6 +99,7 @@ def test_http_says_when_an_answer_is_stale() -> None:
         {"start": "2026-12-02T10:00:00Z", "end": "2026-12-02T09:00:00Z"},
         {"min_price": 90, "max_price": 20},
         {"expression": "7 * 8", "result": 54},
+        {"lines": [{"qty": 2, "unit_price": 10.0}], "total": 125.0},
     ],
 )
 def test_what_cannot_be_true_is_a_factual_error(result: Any) -> None:
@@ -115,6 +116,7 @@ def test_what_cannot_be_true_is_a_factual_error(result: Any) -> None:
             "arrival": "2026-12-10T21:10:00",
         },  # local times, across the date line
         {"expression": "10 / 3", "result": 3.33},
+        {"lines": [{"qty": 2, "unit_price": 10.0}], "shipping": 5.0, "total": 25.0},
         {"cpu_pct": 91, "memory_pct": 80},
         {"start": "22:00", "end": "06:00"},
     ],

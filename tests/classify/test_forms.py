@@ -36,7 +36,8 @@ def test_comparisons_are_offered_only_where_both_fields_are_there() -> None:
     assert form_of({"start": 1, "end": 2}).ordered
     assert not form_of({"check_in": 1, "name": 2}).ordered
     assert form_of({"equation": 1}).calculated
-    assert not form_of({"total": 1}).calculated
+    assert form_of({"total": 1}).calculated
+    assert not form_of({"price": 1}).calculated
 
 
 def test_names_that_are_data_do_not_fill_the_memory() -> None:
