@@ -178,7 +178,7 @@ def _is_plainly_fine(text: str, call: ToolCall) -> bool:
     """Whether a text holds no word of failure, and is neither blank nor JSON or markup, nor short and from a page."""
     if text[:1] in _OPENERS or plain.any_in(text):
         return False
-    return pages.wall_of_tool(text, call.tool) is None
+    return pages.of_text(text, call.tool) is None
 
 
 def _outcome(found: Finding, call: ToolCall, value: Any = None, *, raised: bool = False) -> Outcome:

@@ -136,16 +136,14 @@ def _of_json(value: Any, call: ToolCall, now: float | None) -> tuple[Any, Findin
 def _of_markup(text: str, call: ToolCall, now: float | None) -> tuple[Any, Finding | None]:
     answer, document = parsing.fields_of_answer(text)
     if answer is None:
-        return text, pages.login_page(text, call) or pages.wall_in_page(text) or pages.of_markup(
-            text, call.tool
-        )
+        return text, pages.of_markup(text, call)
     failure = bodies.of_envelope(answer, call, now, whole=document)
     return text if document and failure is None else answer, failure
 
 
 def _of_words(text: str, call: ToolCall) -> tuple[Any, Finding | None]:
     text = without_echoes(without_label(text, call), call)
-    page = pages.of_noise(text, call.tool) or pages.wall_of_tool(text, call.tool)
+    page = pages.of_text(text, call.tool)
     if page is not None:
         return text, page
     if _are_printed_rows(text) or not plain.any_in(text):
@@ -156,7 +154,7 @@ def _of_words(text: str, call: ToolCall) -> tuple[Any, Finding | None]:
         return (text, found) if ended is None else (ended.detail, ended)
     if ended is not None:
         return text, found._replace(detail=text)
-    return text, found._replace(doubtful=True) if runs.ended_well(text, call.tool) else found
+    return text, found._replace(doubtful=True) if runs.went_on(text, call.tool) else found
 
 
 def _is_object_repr(text: str) -> bool:

@@ -44,7 +44,6 @@ _WENT_ON = re.compile(
 )
 """What says behind a complaint that the program went on: ``Uploaded 3 files``."""
 
-_ENDED_WELL = re.compile(rf"\W{{0,4}}(?i:done|finished|completed?|success\w*)\b|{_DEED}")
 _LOOKS_UP = re.compile(r"search|find|grep|look|code|brows|retriev|query|list", re.IGNORECASE)
 """Tools that bring what others wrote, and run nothing."""
 
@@ -78,10 +77,10 @@ def of_run(text: str, tool: str) -> Finding | None:
     return found._replace(confidence=min(found.confidence, WEAK))
 
 
-def ended_well(text: str, tool: str) -> bool:
-    """Whether a program's output of several lines ends with something done, whatever it began with."""
+def went_on(text: str, tool: str) -> bool:
+    """Whether the last line of a program's output says that it went on, whatever it began with."""
     before, _, last = text[-READ:].strip().rpartition("\n")
-    return bool(before) and deciding.runs(tool) and _ENDED_WELL.match(last) is not None
+    return bool(before) and deciding.runs(tool) and _WENT_ON.match(last.lstrip(" *-=[✔✅")) is not None
 
 
 def _of_end(end: str, *lines: str) -> Finding:
