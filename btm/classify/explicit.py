@@ -97,8 +97,6 @@ def _of_text(text: str, call: ToolCall, now: float | None) -> tuple[Any, Finding
         text = shown
     if first == "m" and text.startswith("meta=") and "content=[" in text[:60]:
         return text, _of_repr(text, call, now)
-    if "=" in text[:60] and (lines := parsing.fields_of_lines(text)) is not None:
-        return text, bodies.of_envelope(lines, call, now)
     printed = parsing.printed_fields(text)
     if printed is not None:
         return _of_printed(printed, text, call, now)
@@ -109,7 +107,7 @@ def _of_printed(
     fields: dict[str, Any], text: str, call: ToolCall, now: float | None
 ) -> tuple[Any, Finding | None]:
     """Return what a printed value says by its fields or, where it carries one text, by that."""
-    if "&" in text and text[-1:] not in ")}]":
+    if text[-1:] not in ")}];":
         return fields, bodies.of_envelope(fields, call, now)
     value, failure = _of_json(fields, call, now)
     carried = [fields[name] for name in _CARRIERS if isinstance(fields.get(name), str)]

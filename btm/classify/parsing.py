@@ -51,7 +51,7 @@ def parsed(text: str) -> Any:
 
 def printed_fields(text: str) -> dict[str, Any] | None:
     """Return the fields of a text that a language prints with a name or a sign before its first bracket, or of a form."""
-    value = printed.value_of(text) if text[-1:] in _ENDS or "&" in text else None
+    value = printed.value_of(text) if text[-1:] in _ENDS or "=" in text[:60] else None
     return value if type(value) is dict and value else None
 
 
@@ -150,21 +150,6 @@ def fields_of_answer(text: str, *, wrapped: bool = False) -> tuple[dict[str, Any
         root.pop(_TEXT, None)
         return _inside(root, wrapped=wrapped) or None, not tells
     return _inside(root, wrapped=wrapped), not tells
-
-
-_LINE = re.compile(r"\s*([A-Za-z][\w.-]{0,60})\s?[=:]\s?(.{0,400}?)(?:\\[rn])*\s*")
-_LONGEST_LINE = 600
-_TELLS = re.compile(r"(?:status|result|error|response|ack)\w*$", re.IGNORECASE)
-
-
-def fields_of_lines(text: str) -> dict[str, Any] | None:
-    """Return an answer whose every line is ``name=value`` as fields, where one of them tells of a result; else None."""
-    lines = [line for line in text[:4_000].splitlines() if line.strip()]
-    if not 2 <= len(lines) <= 40 or "=" not in lines[0] or max(map(len, lines)) > _LONGEST_LINE:
-        return None
-    found = [_LINE.fullmatch(line) for line in lines]
-    fields = {match.group(1): match.group(2) for match in found if match is not None}
-    return fields if all(found) and any(_TELLS.search(name) for name in fields) else None
 
 
 def _local(name: str) -> str:

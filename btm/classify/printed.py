@@ -54,6 +54,8 @@ _FAILED = re.compile(
     re.IGNORECASE,
 )
 _FORM = re.compile(r"[\w.%\[\]-]{1,80}=[^&\s=]*(?:&[\w.%\[\]-]{1,80}=[^&\s]*)+")
+_LINES = re.compile(r"(?:[A-Za-z][\w.-]{0,60} ?= ?[^\n]{0,400}(?:\n|\Z)){2,40}")
+_TELLS = re.compile(r"^(?:status|result|error|response|ack)\w* ?=", re.IGNORECASE | re.MULTILINE)
 
 
 def value_of(text: str) -> Any:
@@ -63,6 +65,9 @@ def value_of(text: str) -> Any:
         return None
     if "&" in text and _FORM.fullmatch(text):
         return dict(parse_qsl(text, keep_blank_values=True))
+    if "\n" in text and _LINES.fullmatch(text) and _TELLS.search(text):
+        pairs = (line.partition("=") for line in text.splitlines())
+        return {name.strip(): value.strip() for name, _, value in pairs}
     text = text.rstrip(";").rstrip()
     if text[-1:] not in ("}", "]", ")"):
         return None

@@ -78,59 +78,44 @@ def tells_failure(body: Mapping[str, Any], call: ToolCall) -> bool:
         return False
     if call.effect is Effect.WRITE and refusals.is_refused_write(body, named):
         return True
-    if refused:
-        return not _is_record(named, call)
     if http_status(body) is not None:
         return True
-    if _error_value(body, named, call) is not None:
+    if refused or any(_says_error(name, body[name], body, named, call) for name in named.errors):
         return not _is_record(named, call)
     if "errors" in body and deciding.judges(call.tool):
         return False  # a finding about what was to be checked
-    for name in named.wordy:
-        status = body[name]
-        if isinstance(status, str) and name not in _NO_STATUS and _is_bad_status(status, body, named, call):
-            return True
-    return _is_message(body, named, call) or (
-        refusals.is_refusal(body, named) and _may_refuse(body, named, call)
-    )
-
-
-def _may_refuse(body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool:
-    """Whether a code and a message may be a refusal rather than a small record: a flight, a course, a coupon."""
-    said = refusals.words_of(body, named)
-    if is_entry(body, call):
-        return False
-    if call.effect is Effect.WRITE or not all(text.isascii() for text in said) or len(named.coded) > 1:
+    statuses = (body[name] for name in named.wordy if name not in _NO_STATUS)
+    if any(isinstance(told, str) and _is_bad_status(told, body, named, call) for told in statuses):
         return True
-    if any(keys.bare(name) not in _NAMES_OF_RECORDS for name in named.coded):
-        return True
-    return max((plain.read(text, "").chance for text in said), default=0.0) >= plain.SUSPECTED
+    return _is_message(body, named, call) or (refusals.is_refusal(body, named) and not is_entry(body, call))
 
 
 def is_entry(body: Mapping[str, Any], call: ToolCall) -> bool:
     """Whether a code and words about it are data: what was looked up (a tariff, a course), or a code that was made."""
     named, writes = fields_of(body), call.effect is Effect.WRITE
+    codes = [body[name] for name in named.coded if "err" not in keys.bare(name)]
+    if (
+        not 0 < len(codes) == len(named.coded)
+        or len(body) > _FEW
+        or any(is_known_code(str(c)) for c in codes)
+    ):
+        return False
+    said = refusals.words_of(body, named)
+    described = _NO_MESSAGE.issuperset(map(keys.bare, named.said))
     if writes:
         may_be = _MAKES_CODES.search(snake(call.tool[:80])) is not None
     else:
-        may_be = _NO_MESSAGE.issuperset(map(keys.bare, named.said))
-    codes = [body[name] for name in named.coded if "err" not in keys.bare(name)]
-    if not may_be or not 0 < len(codes) == len(named.coded) or len(body) > _FEW:
-        return False
-    if any(
-        is_known_code(code) if isinstance(code, str) else type(code) is not int or code < 0 for code in codes
-    ):
-        return False
-    told = [plain.read(text, "") for text in refusals.words_of(body, named)]
-    return bool(told) and not any(
-        one.chance >= plain.SUSPECTED
-        and (writes or (one.found is not None and one.found.kind is not K.UNKNOWN))
-        for one in told
-    )
+        may_be = described or (
+            _PLAIN_CODES.issuperset(map(keys.bare, named.coded)) and all(map(str.isascii, said))
+        )
+    told = [one for one in (plain.read(text, "") for text in said) if one.chance >= plain.SUSPECTED]
+    strict = writes or not described
+    refuses = any(strict or (one.found and one.found.kind is not K.UNKNOWN) for one in told)
+    return may_be and bool(said) and not refuses
 
 
 _FEW = 3
-_NAMES_OF_RECORDS = frozenset({"code", "status", "result"})
+_PLAIN_CODES = frozenset({"code", "status", "result"})
 _MAKES_CODES = re.compile(
     r"(?:create|issue|generate|make|new|book|register|reserve|request|add|invite)(?:_.*)?_"
     r"(?:code|coupon|voucher|invit\w*|otp|ticket|pass|booking|reservation|token|pin|promo\w*|gift\w*|device|discount|link)s?\b"
@@ -251,8 +236,6 @@ def http_status(body: Mapping[str, Any]) -> int | None:
 def _is_answer(body: Mapping[str, Any], name: str) -> bool:
     """Whether a body with a number under a common name looks like an HTTP answer rather than a record."""
     others = [k for k in body if k != name]
-    if not others:
-        return True
     errors = fields_of(body).errors
     known = sum(
         1 for k in others if isinstance(k, str) and (keys.is_trimming(k) or k in errors or keys.is_answer(k))
@@ -260,12 +243,9 @@ def _is_answer(body: Mapping[str, Any], name: str) -> bool:
     said, data = body.get("message"), body.get("data")
     if isinstance(said, str) and len(body) <= _SMALL and texts.of_error_text(said) is not None:
         return True
-    return known > 0 and known * 2 >= len(others) and (not data or _tells_what_went_wrong(data))
-
-
-def _error_value(body: Mapping[str, Any], named: Fields, call: ToolCall) -> Any:
-    """The value under the first error field that says something, or None."""
-    return next((body[n] for n in named.errors if _says_error(n, body[n], body, named, call)), None)
+    return (
+        (known > 0 or not others) and known * 2 >= len(others) and (not data or _tells_what_went_wrong(data))
+    )
 
 
 def _says_error(name: str, value: Any, body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool:
@@ -294,15 +274,17 @@ def _is_message(body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool:
     writes = call.effect is Effect.WRITE
     if not writes and any(type(body[name]) is bool for name in named.payload):
         return False  # a question was answered, and the message says why
-    small = _of_small(body, named, call) if len(body) <= 2 else None
-    if small is not None:
-        return small
+    if len(body) == 1:
+        only, value = next(iter(body.items()))
+        if isinstance(value, str) and keys.bare(only) in _ANSWERS:
+            return plain.read(value, call.tool, writes=writes).chance >= plain.FAILED
+        if isinstance(value, Mapping) and only not in named.errors:
+            return not is_quiet(value) and tells_failure(value, call)
     if writes and are_sentences(body):
         return True
     said = [*islice(_words(body, named), 3)]
     if not said:
-        told = "description" in body or any(not body[name] for name in named.messages)
-        return told and not any(body[name] for name in named.payload) and _is_coded(body, named)
+        return not any(body[name] for name in named.payload) and _is_coded(body, named)
     if len(body) <= _SMALL and any(_is_marked(value) for value in body.values()):
         return True
 
@@ -311,14 +293,11 @@ def _is_message(body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool:
         return False
     payload = [name for name in named.payload if not is_blank(body[name])]
     firm = any(name in named.firm for name in payload)
-    coded = (
-        _is_coded(body, named) and not all(map(refusals.says_done, said)) and _may_refuse(body, named, call)
-    )
-    if not firm and (coded or any(text.lower() in keys.BAD_STATUS for text in said)):
+    coded = _is_coded(body, named) and not all(map(refusals.says_done, said)) and not is_entry(body, call)
+    if not firm and coded:
         return True
     needed = MESSAGE if not payload else CLEAR if firm else NAMED
-    held = any(body[name] is True or isinstance(body[name], list | Mapping) for name in payload)
-    if needed == CLEAR and (held or len(body) > _SMALL or keys.RECORD_TOOL.search(call.tool[:80])):
+    if needed == CLEAR and (len(body) > _SMALL or keys.RECORD_TOOL.search(call.tool[:80])):
         return False
     return max(plain.read(text, "", writes=writes).chance for text in said) >= needed
 
@@ -329,20 +308,6 @@ _SMALL = 6
 def _is_marked(value: Any) -> bool:
     """Whether an envelope's part says of the whole that it is an error (``"sys": {"type": "Error"}``)."""
     return isinstance(value, Mapping) and str(value.get("type"))[:20].lower() in keys.FIRM_BAD
-
-
-def _of_small(body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool | None:
-    """Whether a body of one or two fields is an error's; None where its form does not say."""
-    writes = call.effect is Effect.WRITE
-    if len(body) == 1:
-        only, value = next(iter(body.items()))
-        if isinstance(value, str) and only in named.messages and keys.bare(only) not in _NO_MESSAGE:
-            return plain.read(value, "", writes=writes).chance >= MESSAGE
-        if isinstance(value, str) and keys.bare(only) in _ANSWERS:
-            return plain.read(value, call.tool, writes=writes).chance >= plain.FAILED
-        if isinstance(value, Mapping) and only not in named.errors:
-            return not is_quiet(value) and tells_failure(value, call)
-    return None
 
 
 _ANSWERS = frozenset({"response", "result", "output", "answer", "return"})
