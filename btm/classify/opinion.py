@@ -18,11 +18,11 @@ from typing import Any
 import orjson
 
 from btm.classify import carriers, deciding, guessing, words
-from btm.classify.body_keys import fields_of, is_error
+from btm.classify.body_keys import is_error
 from btm.classify.finding import EXACT, STATUS, Finding
 from btm.classify.keys import snake
 from btm.classify.reading import members
-from btm.classify.refusals import has_zeros
+from btm.classify.refusals import says_well
 from btm.model import Effect, ErrorKind, ToolCall
 from btm.support.untrusted import text_of
 
@@ -266,23 +266,12 @@ def has_one(value: Any) -> bool:
     """Whether an answer may look like a failure's at all: many rows never do, most fields by their names do not."""
     if type(value) is dict:
         found = _by_names(tuple([_cut(name) for name in islice(value, _WIDEST + 1)]))
-        return found and not _says_well(value)
+        return found and not says_well(value)
     if type(value) is str:
         return len(value) <= _PROSE and value[:1] != "<"
     return isinstance(value, Mapping | list | tuple) and 0 < len(value) <= _ITEMS
 
 
-def _says_well(body: Mapping[str, Any]) -> bool:
-    """Whether a body says outright that all is well: rules look for what contradicts that."""
-    if any(body.get(name) is True for name in _GOOD) or any(body.get(name) is False for name in _BAD):
-        return True
-    named = fields_of(body)
-    codes = [body.get(name) for name in (*_STATUSES, *named.coded)]
-    return any(type(code) is int and code // 100 == 2 for code in codes) or has_zeros(body, named)
-
-
-_GOOD, _BAD = ("success", "ok", "succeeded"), ("error", "isError", "is_error", "failed")
-_STATUSES = ("status_code", "statusCode", "http_status")
 _WORTH = -2.0
 """The least that names say where values say the rest: 2 of 90 answers that look like failures' have less."""
 

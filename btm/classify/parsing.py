@@ -87,7 +87,7 @@ _TELLING = re.compile(
 _MAY_FAIL = re.compile(r"err|fail|fault|exception|denied|reject|invalid|refus|declin|problem", re.IGNORECASE)
 _DOCUMENT = re.compile(
     r"\s*(?:<[?!][^>]{0,300}>\s*)*<(?:[\w-]{1,30}:)?(?:test\w*|project|checkstyle|coverage|rss|feed|html|svg|plist|definitions"
-    r"|schema|configuration|manifest|module|log\w*|report\w*|\w*history|package|urlset|worksheet|document|body|div|h[1-6]|p|pre|b|center|font|span|table|title|script|style)[\s/>]",
+    r"|schema|configuration|manifest|module|log\w*|report\w*|\w*history|package|urlset|worksheet|document|body|div|h[1-6]|p|pre|b|center|font|span|table|title|script|style)[\s/>](?!\s*<error>)",
     re.IGNORECASE,
 )
 """How documents begin that hold errors of something else, or none."""

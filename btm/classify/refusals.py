@@ -12,6 +12,7 @@ from typing import Any
 
 from btm.classify import body_keys as keys
 from btm.classify import texts
+from btm.classify.complaints import is_error_list
 from btm.classify.finding import WORDS
 from btm.classify.reading import is_blank
 from btm.classify.rules import form
@@ -59,6 +60,15 @@ def has_zeros(body: Mapping[str, Any], named: keys.Fields) -> bool:
     return any(body[name] in _ZEROS for name in named.coded if isinstance(body[name], str))
 
 
+def says_well(body: Mapping[str, Any]) -> bool:
+    """Whether a body says outright that all is well, by a flag or a code."""
+    named = keys.fields_of(body)
+    if any(body[flag] is True for flag in named.flags) or any(body[name] is False for name in named.errors):
+        return True
+    codes = [body[name] for name in (*named.statuses, *named.coded)]
+    return any(type(code) is int and 200 <= code < 300 for code in codes) or has_zeros(body, named)
+
+
 def is_confirmed(body: Mapping[str, Any]) -> bool:
     """Whether a body's words say that what was asked for is done, in English beside a code that says so, too."""
     named = keys.fields_of(body)
@@ -75,7 +85,7 @@ def is_refused_write(body: Mapping[str, Any], named: keys.Fields) -> bool:
             return not made
         if named.said and not made and _words_refuse(body, named):
             return True
-    if len(body) == 1 and _are_refused(next(iter(body.values()))):
+    if len(body) == 1 and isinstance(only := next(iter(body.values())), list) and is_error_list(only):
         return True
     if len(named.firm) > _FEW or not any(body[flag] is False for flag in named.write_flags):
         return False
@@ -85,19 +95,6 @@ def is_refused_write(body: Mapping[str, Any], named: keys.Fields) -> bool:
 def words_of(body: Mapping[str, Any], named: keys.Fields) -> list[str]:
     """Return what a body says beside its codes."""
     return [text for name in named.said if isinstance(text := body[name], str) and text.strip()]
-
-
-def _are_refused(items: Any) -> bool:
-    """Whether every item of a list has an error of its own (a batch of one message)."""
-    return (
-        isinstance(items, list)
-        and 0 < len(items) <= _WIDEST
-        and all(
-            isinstance(item, Mapping)
-            and any(isinstance(v, str) and v and keys.is_error(str(k)) for k, v in item.items())
-            for item in items
-        )
-    )
 
 
 def _words_refuse(body: Mapping[str, Any], named: keys.Fields) -> bool:
