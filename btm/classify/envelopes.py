@@ -8,7 +8,6 @@ from itertools import islice
 from typing import Any
 
 from btm.classify import body_keys as keys
-from btm.classify.refusals import is_refused_write
 from btm.classify.telling import http_status, is_no, is_quiet, tells_failure
 from btm.model import Effect, ToolCall
 
@@ -23,7 +22,7 @@ _FIRST_WORD = re.compile(r"[a-z_]{2,20}")
 _BAD = keys.FIRM_BAD | keys.BAD_STATUS | keys.words_of("bad_verdict")
 
 
-def failing_part(body: Mapping[str, Any], call: ToolCall, depth: int = 0) -> Mapping[str, Any] | None:
+def failing_part(body: Mapping[str, Any], call: ToolCall) -> Mapping[str, Any] | None:
     """Return the part of a JSON body that says that the call failed where no data stand beside it, or None."""
     for name in keys.fields_of(body).parts or (tuple(body) if len(body) == 1 else ()):
         part = body[name]
@@ -34,9 +33,6 @@ def failing_part(body: Mapping[str, Any], call: ToolCall, depth: int = 0) -> Map
         firm = keys.bare(name) in _ABOUT or _is_marked(part) or _verdict_is_bad(part, call)
         if firm and (alone or http_status(part) is not None) and tells_failure(part, call):
             return part
-        inner = failing_part(part, call, depth + 1) if alone and depth < _DEEPEST else None
-        if inner is not None:
-            return inner
     return None
 
 
@@ -50,8 +46,6 @@ def failing_node(
     for node in [answer] if whole else _nodes(answer):
         if _verdict_is_bad(node, call) or (node is answer and tells_failure(node, call)) or _is_marked(node):
             return node
-        if call.effect is Effect.WRITE and is_refused_write(node, keys.fields_of(node)):
-            return node
     return None
 
 
@@ -63,14 +57,11 @@ def _is_marked(node: Mapping[str, Any]) -> bool:
     errors = (
         value for name, value in members if keys.is_error(name) or (data == 1 and keys.speaks_of_errors(name))
     )
-    return flagged or http_status(node) is not None or any(_says_what(error) for error in errors)
-
-
-def _says_what(error: Any) -> bool:
-    """Whether a value under a name for errors is an error, or a list of them."""
-    if isinstance(error, list):
-        return any(isinstance(item, str | Mapping) and item for item in error[:5])
-    return isinstance(error, Mapping) and bool(error)
+    return (
+        flagged
+        or http_status(node) is not None
+        or any(isinstance(error, Mapping | list) and error for error in errors)
+    )
 
 
 def _nodes(answer: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
