@@ -9,8 +9,8 @@ from typing import Any
 from btm.classify import body_keys as keys
 from btm.classify import texts
 from btm.classify.codes import of_code, of_number, of_status
-from btm.classify.complaints import are_sentences
 from btm.classify.finding import EXACT, NONE, Finding, surest
+from btm.classify.refusals import are_sentences
 from btm.classify.telling import http_status
 from btm.model import ErrorKind as K
 

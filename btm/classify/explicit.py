@@ -9,12 +9,12 @@ from typing import Any
 
 from btm.classify import (
     bodies,
-    complaints,
     exceptions,
     frameworks,
     pages,
     parsing,
     plain,
+    refusals,
     runs,
 )
 from btm.classify.echoes import without_echoes, without_label
@@ -69,9 +69,9 @@ def _of_list(value: Any, call: ToolCall, now: float | None) -> tuple[Any, Findin
     if bodies.is_content(value):
         text = bodies.content_text(value)
         return _of_text(text, call, now) if text else (value, None)
-    if complaints.is_validator_list(value):
+    if refusals.is_validator_list(value):
         return value, bodies.of_failed_value({"detail": list(value)}, call, now)
-    if complaints.is_error_list(value):
+    if refusals.is_error_list(value):
         return value, bodies.of_failed_value(dict(value[0]), call, now)
     if len(value) == 1 and isinstance(value[0], Mapping):
         only = value[0]

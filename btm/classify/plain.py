@@ -98,8 +98,6 @@ def _read(head: str, size: int, tool: str, writes: bool) -> Read:
         return Read(None, 0.0, carried, ("it says that it was done",))
     if carried is not None and _is_sure(carried, found, tool, head, size):
         return Read(found or unexplained(), SURE, carried, ("a sure layer",))
-    if _tells_of_the_call(head, tool):
-        return Read(found or unexplained(), SURE, carried, ("it names the call that failed",))
     if carried is not None and carried.exit == 1 and found is None and deciding.judges(tool):
         return Read(None, 0.0, carried)  # it found fault with something: that is its result
     verdict = deciding.judge(head, size, tool, carried, found, writes=writes)
@@ -122,33 +120,6 @@ def of_plain_text(text: str, tool: str, *, writes: bool = False) -> Finding | No
     return told.found._replace(confidence=min(told.found.confidence, told.chance))
 
 
-_NAMED_CALL = r"""(?<![\w'"`])['"`]?TOOL['"`]?(?:\(\))?"""
-_CALL_FAILED = (
-    r"(?<!\d )\b(?:error|exception|failure|failed|failing|unable|problem)\b(?: [a-z]+){0,3}:? "
-    rf"{_NAMED_CALL}(?!\w)"
-    rf"|^\W{{0,4}}(?:the )?(?:tool |function |call to |execution of )?{_NAMED_CALL}:? "
-    r"(?:tool |function |call )?(?:has |was |is )?"
-    r"(?:failed|error\b|raised|timed out|could not|cannot|not (?:available|found|permitted|supported))"
-)
-"""How a text says of a call that it failed; ``TOOL`` stands for the tool's name."""
-
-_SHORTEST_NAME = 5
-
-
-@lru_cache(maxsize=256)
-def _call_failed(tool: str) -> re.Pattern[str] | None:
-    name = tool.rsplit("/", 1)[-1]
-    if len(name) < _SHORTEST_NAME or not re.search(r"[_-]|[a-z][A-Z]", name):
-        return None  # a word that may mean anything
-    return re.compile(_CALL_FAILED.replace("TOOL", re.escape(name)), re.IGNORECASE)
-
-
-def _tells_of_the_call(head: str, tool: str) -> bool:
-    """Whether the first line of a text says of the very tool that was called that it failed."""
-    pattern = _call_failed(tool[-80:])
-    return pattern is not None and pattern.search(head[:FIRST].split("\n", 1)[0]) is not None
-
-
 def _is_sure(carried: Carried, found: Finding | None, tool: str, text: str, size: int) -> bool:
     """Whether layers and a kind in their words leave nothing to weigh: a framework's, or any around one short line."""
     if carried.exit:
@@ -162,11 +133,13 @@ def _is_sure(carried: Carried, found: Finding | None, tool: str, text: str, size
         lines = text.count("\n") + deciding.tells(tool)
         alone = lines <= 1 and size <= ALONE and carried.sure >= FRAMED and found is not None
         return carried.inner.startswith("{") or (alone and not deciding.explains(text.lower()))
-    if carried.sure >= SURE:
-        return True
-    if found is None or found.kind is K.UNKNOWN:
-        return False
-    return size <= LINE and found.confidence > WEAK and "\n" not in carried.inner
+    return (
+        found is not None
+        and found.kind is not K.UNKNOWN
+        and found.confidence > WEAK
+        and size <= LINE
+        and "\n" not in carried.inner
+    )
 
 
 _MARKS = re.compile(r"Traceback|\w(?:Error|Exception)\b|\^\^\^")

@@ -11,7 +11,6 @@ from btm.classify import body_keys as keys
 from btm.classify import deciding, partial, plain, refusals, texts
 from btm.classify.body_keys import Fields, fields_of
 from btm.classify.codes import is_failure, of_code
-from btm.classify.complaints import MOST_FIELDS, are_sentences
 from btm.classify.finding import CODE
 from btm.classify.keys import snake
 from btm.classify.reading import field, is_blank
@@ -40,7 +39,7 @@ def is_quiet(body: Mapping[Any, Any], depth: int = 0) -> bool:
     if named.parts and any(type(body[name]) is dict for name in named.parts):
         return False
     if not telling:
-        if not body or len(body) > MOST_FIELDS:
+        if not body or len(body) > refusals.MOST_FIELDS:
             return True
         first = next(iter(body.values()))
         if type(first) is dict:
@@ -280,14 +279,11 @@ def _is_message(body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool:
             return plain.read(value, call.tool, writes=writes).chance >= plain.FAILED
         if isinstance(value, Mapping) and only not in named.errors:
             return not is_quiet(value) and tells_failure(value, call)
-    if writes and are_sentences(body):
+    if writes and refusals.are_sentences(body):
         return True
     said = [*islice(_words(body, named), 3)]
     if not said:
         return not any(body[name] for name in named.payload) and _is_coded(body, named)
-    if len(body) <= _SMALL and any(_is_marked(value) for value in body.values()):
-        return True
-
     codes = [body[name] for name in named.codes if name in ("code", "type", "name")]
     if any(str(code)[:40].lower() in keys.GOOD_CODES for code in codes) or refusals.has_zeros(body, named):
         return False
@@ -303,11 +299,6 @@ def _is_message(body: Mapping[str, Any], named: Fields, call: ToolCall) -> bool:
 
 
 _SMALL = 6
-
-
-def _is_marked(value: Any) -> bool:
-    """Whether an envelope's part says of the whole that it is an error (``"sys": {"type": "Error"}``)."""
-    return isinstance(value, Mapping) and str(value.get("type"))[:20].lower() in keys.FIRM_BAD
 
 
 _ANSWERS = frozenset({"response", "result", "output", "answer", "return"})
