@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from btm.classify import carriers, texts
@@ -34,6 +34,15 @@ _FRAGMENT = re.compile(
     r"\s*<(?:h[1-6]|p|pre|b|strong|center|font|span|div|br|title)\b[^>]{0,200}>", re.IGNORECASE
 )
 _OF_DATA = Finding(K.MALFORMED, "markup:html", "an HTML page where data was due", 0.8)
+
+
+def _brings_pages(tool: str) -> bool:
+    return _is_for_pages(tool[:80])
+
+
+@lru_cache(maxsize=1_024)
+def _is_for_pages(tool: str) -> bool:
+    return _WEB.search(_name(tool)) is not None
 
 
 def _name(tool: str) -> str:
@@ -69,7 +78,7 @@ def _wall_in(text: str) -> Finding | None:
 
 
 def _wall_of_tool(text: str, tool: str) -> Finding | None:
-    return _wall_in(text) if len(text) <= _WALL and _WEB.search(_name(tool)) else None
+    return _wall_in(text) if len(text) <= _WALL and _brings_pages(tool) else None
 
 
 def of_text(text: str, tool: str) -> Finding | None:
@@ -115,7 +124,7 @@ def of_markup(text: str, call: ToolCall, *, wanted: bool = False) -> Finding | N
         if status:
             return of_status(int(status[1]), words)
         return words or Finding(K.UNKNOWN, "markup:error-page", "an error page", WEAK)
-    if _WEB.search(_name(call.tool)):
+    if _brings_pages(call.tool):
         return None
     said = texts.of_error_text(shown) if shown is not None and len(shown) <= _SHORT else None
     return said or (None if wanted else _OF_DATA)
@@ -170,11 +179,16 @@ def of_mapping(value: Mapping[str, Any], call: ToolCall) -> Finding | None:
     """Return what an answer like HTTP's says: a page for signing in or the way to it, a wall, an error page."""
     if _READ.isdisjoint(value):
         return None
-    inner = next((value[name] for name in _BODIES if isinstance(value.get(name), str)), "")
-    page = "<html" in inner[:600].lower()
-    found = of_markup(inner, call, wanted=True) if page else _wall_of_tool(inner, call.tool)
-    if found is not None or _MOVED.isdisjoint([v for name in _STATUSES if type(v := value.get(name)) is int]):
-        return found
+    for name in _BODIES:
+        inner = value.get(name)
+        if type(inner) is str and inner:
+            page = "<html" in inner[:600].lower()
+            found = of_markup(inner, call, wanted=True) if page else _wall_of_tool(inner, call.tool)
+            if found is not None:
+                return found
+            break
+    if _MOVED.isdisjoint([v for name in _STATUSES if type(v := value.get(name)) is int]):
+        return None
     headers = value.get("headers")
     places = [source.get(n) for source in (value, headers) if isinstance(source, Mapping) for n in _PLACES]
     if any(isinstance(place, str) and _LEADS.search(place[:500]) for place in places):

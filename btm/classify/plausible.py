@@ -9,7 +9,7 @@ import ast
 import math
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from btm.classify import dates
@@ -140,15 +140,15 @@ def _identity(value: object) -> str:
 
 def calculated(body: Mapping[str, Any]) -> Finding | None:
     """Return a result that is not what the expression beside it comes to, or a total that its lines do not add up to."""
-    expression = next(
-        (body[k] for k in ("expression", "equation", "formula") if isinstance(body.get(k), str)), None
-    )
-    result = _first(body, "result", "value", "answer")
-    if expression is not None and result is not None:
-        return of_expression(expression, result)
+    lines: Sequence[Any] = ()
+    for value in body.values():
+        if type(value) is list and value and type(value[0]) is dict:
+            lines = value
+            break
+    if not lines:
+        return _of_expression_in(body)
     total = _first(body, "subtotal", "total", "total_amount", "amount_total")
-    lines = next((v for v in body.values() if type(v) is list and v and type(v[0]) is dict), ())
-    if total is None or not 0 < len(lines) <= _MOST_LINES:
+    if total is None or len(lines) > _MOST_LINES:
         return None
     if "subtotal" not in body and any(isinstance(key, str) and _EXTRAS.search(key) for key in body):
         return None  # something beside the lines goes into the total
@@ -157,6 +157,12 @@ def calculated(body: Mapping[str, Any]) -> Finding | None:
     if len(amounts) < len(lines) or abs(added - total) <= max(0.02 * abs(total), 0.05, 0.01 * abs(added)):
         return None
     return implausible("total", f"the lines add up to {added:g}, not to {total:g}")
+
+
+def _of_expression_in(body: Mapping[str, Any]) -> Finding | None:
+    expression = body.get("expression") or body.get("equation") or body.get("formula")
+    result = _first(body, "result", "value", "answer") if isinstance(expression, str) else None
+    return None if result is None else of_expression(str(expression), result)
 
 
 _MOST_LINES = 200

@@ -156,6 +156,8 @@ def tamed(value: Any, depth: int = _DEEPEST) -> Any:
     if kind in _LEAVES or depth == 0:
         return value
     if kind is dict:
+        if len(value) <= _LOOKED_AT and _LEAVES.issuperset(map(type, value.values())):
+            return value
         odd = [
             (k, new)
             for k, v in islice(value.items(), _LOOKED_AT)

@@ -63,6 +63,8 @@ def _in_structure(value: Any, call: ToolCall, now: float | None) -> Finding | No
     level = value[:_LIST_HEAD] if isinstance(value, list | tuple) else [value]
     visited = 0
     for depth in range(_DEPTH):
+        if not level:
+            break
         below: list[Any] = []
         for node in level:
             if type(node) in _SCALARS:
@@ -75,7 +77,8 @@ def _in_structure(value: Any, call: ToolCall, now: float | None) -> Finding | No
                 found = _of_signs(fields, call, now, depth) if visited <= _NODES else None
                 if found is not None:
                     return found
-                below += _holders(fields)
+                if len(fields) > FIELDS or not _SCALARS.issuperset(map(type, fields.values())):
+                    below += _holders(fields)
         level = below
     return None
 
