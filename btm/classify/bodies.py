@@ -133,7 +133,8 @@ def _of_command(body: Mapping[str, Any], code: int, call: ToolCall) -> Finding |
     if code == 0:
         return None  # warnings on stderr are no failure
     err = untrusted.text_of(field(body, "stderr", "error") or "", 2_000).strip()
-    out = _end(field(body, "stdout", "output", "result")).strip()
+    out = field(body, "stdout", "output", "result") or ""
+    out = (out[-600:] if isinstance(out, str) else untrusted.text_of(out, 600)).strip()
     said = texts.of_error_text(err or out) if err or out else None
     found = surest((of_number("exit", code), said))
     if found is not None:
@@ -147,7 +148,3 @@ def _of_command(body: Mapping[str, Any], code: int, call: ToolCall) -> Finding |
         return Finding(K.EMPTY_RESULT, "exit:1", "exit code 1 without any output: nothing matched", WEAK)
     reason = f"exit code {code} without a known reason"
     return Finding(K.UNKNOWN, f"exit:{code}", reason, DEFAULT, detail=err or out)
-
-
-def _end(value: Any) -> str:
-    return value[-600:] if isinstance(value, str) else untrusted.text_of(value or "", 600)

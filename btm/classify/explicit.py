@@ -144,7 +144,10 @@ def _of_words(text: str, call: ToolCall) -> tuple[Any, Finding | None]:
     page = pages.of_text(text, call.tool)
     if page is not None:
         return text, page
-    if _are_printed_rows(text) or not plain.any_in(text):
+    rows = text.startswith("[(") and text.endswith(
+        ")]"
+    )  # of a database, as Python prints them: they are what was found
+    if rows or not plain.any_in(text):
         return text, None
     found = plain.of_plain_text(text, call.tool, writes=call.effect is Effect.WRITE)
     ended = runs.of_run(text, call.tool)
@@ -159,11 +162,6 @@ def _is_object_repr(text: str) -> bool:
     """Whether a text begins like the ``repr`` of an object (``<HttpError 403 ...>``) rather than with an element."""
     head = text[:200]
     return "</" not in text[:2_000] and "/>" not in head and _OBJECT.match(head) is not None
-
-
-def _are_printed_rows(text: str) -> bool:
-    """Whether a text is rows of a database as Python prints them: whatever words they hold, they are what was found."""
-    return text.startswith("[(") and text.endswith(")]")
 
 
 def _of_repr(text: str, call: ToolCall, now: float | None) -> Finding | None:

@@ -47,7 +47,7 @@ def is_refusal(body: Mapping[str, Any], named: keys.Fields) -> bool:
     if not any(map(_fails, codes)) or any(map(_says_well, codes)):
         return False
     said = words_of(body, named)
-    if not any(map(_is_said, said)) or any(map(_is_done, said)):
+    if not any(" " in text.strip() or not text.isascii() for text in said) or any(map(_is_done, said)):
         return False
     return not any(
         not is_blank(body[name]) and name not in named.coded and name not in named.said for name in named.firm
@@ -131,10 +131,6 @@ def says_idle(text: str) -> bool:
     """Whether a text says that nothing was left to do (``Already up to date``), and nothing of a failure beside it."""
     rest = _IDLE.sub(" ", text)
     return rest != text and _STOPPED.search(rest) is None and texts.of_words(rest) is None
-
-
-def _is_said(text: str) -> bool:
-    return " " in text.strip() or not text.isascii()
 
 
 def _fails(code: Any) -> bool:
