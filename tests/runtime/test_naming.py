@@ -14,6 +14,7 @@ from langchain_core.messages import ToolMessage
 
 from btm import ToolMemory
 from btm.model import Effect, ErrorKind, Outcome, ToolCall
+from btm.runtime.naming import EXAM
 
 ODD = {"status": "error", "message": "flux 12 was wobbly at gate 7, oh dear"}
 
@@ -25,12 +26,16 @@ class SimulatedModel:
 
     def __init__(self, answer: object) -> None:
         self.answer, self.asked, self.threads = answer, list[str](), set[str]()
+        self.knows = len(EXAM)
 
     def with_structured_output(self, schema: Mapping[str, Any]) -> SimulatedModel:
         assert "timeout" in schema["properties"]["kind"]["enum"]
         return self
 
     def invoke(self, text: str) -> object:
+        for known, (_, answer, kind) in enumerate(EXAM):
+            if f"\n{answer}\n" in text:
+                return {"kind": kind if known < self.knows else "cannot tell", "words": answer}
         self.asked.append(text)
         self.threads.add(threading.current_thread().name)
         if isinstance(self.answer, Exception):
@@ -329,3 +334,17 @@ def test_nothing_is_asked_or_kept_after_the_end() -> None:
     namer._thread.join(5.0)
     assert not namer._thread.is_alive()
     assert len(model.asked) == 1
+
+
+@pytest.mark.parametrize(("knows", "asked"), [(7, 0), (8, 1)])
+def test_a_model_that_does_not_name_known_answers_rightly_is_not_asked(
+    knows: int, asked: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = SimulatedModel({"kind": "timeout", "words": "flux"})
+    model.knows = knows
+    with ToolMemory.open(None, mode="observe", name_unknown=model) as memory:
+        for n in (1, 2):
+            call(memory, n)
+            settle(memory)
+    assert len(model.asked) == asked
+    assert ("named 7 of 10 known answers rightly" in caplog.text) is (asked == 0)
