@@ -27,39 +27,51 @@ _CODED = re.compile(
 
 _OPEN, _LONG, _REDACTED = "#", 12, "[number]"
 
-RAISED, FLAGGED_RESULT = "raised ", "flagged "
+_APART = "\x1f"
+"""What no text holds once it is cleaned, so that none can pose as the fields of an answer."""
+RAISED, FLAGGED_RESULT = f"raised{_APART}", f"flagged{_APART}"
 FLAGGED = (RAISED, FLAGGED_RESULT)
 """What the likeness of an exception begins with, and of what a framework flags as an error."""
 
 
 def likeness_of(answer: Any) -> str:
-    """Return what an answer, or an exception, is known by (4,000 characters at most).
+    """Return what an answer, or an exception, is known by.
 
     An exception and what a framework flags as an error are known apart from plain results. Raises ValueError where
-    there is nothing to know it by, or too much.
+    there is nothing to know it by, or too much, or what cannot be read.
     """
-    if isinstance(answer, BaseException):
-        return (
-            f"{RAISED}{type(answer).__qualname__[:80]}: {_of_text(untrusted.text_of(answer, _LONGEST + 1))}"
-        )
-    bare = frameworks.unwrap(answer)
-    value = bare.value
+    try:
+        if isinstance(answer, BaseException):
+            name = type(answer).__qualname__[:80]
+            return f"{RAISED}{name}{_APART}{_worded(_of_text(untrusted.text_of(answer, _LONGEST + 1)))}"
+        bare = frameworks.unwrap(answer)
+        told = _of_value(bare.value)
+    except ValueError:
+        raise
+    except Exception as problem:  # a tool's object may raise anything
+        raise ValueError(f"it cannot be read: {type(problem).__name__}") from problem
+    return FLAGGED_RESULT + told if bare.is_error else told
+
+
+def _of_value(value: Any) -> str:
     if isinstance(value, list | tuple) and bodies.is_content(value):
         value = bodies.content_text(value)
     if isinstance(value, str):
         read = parsing.parsed(value) if len(value) <= _LONGEST and value.lstrip()[:1] in ("{", "[") else None
         value = value if read is None else read
-    if isinstance(value, Mapping | list | tuple):
-        told = "; ".join(
-            f"{path} = {leaf}" for path, leaf in _leaves(tamed(value), "", "", 0, [_MOST_LEAVES])
-        )
-    else:
-        told = _of_text(untrusted.text_of(value, _LONGEST + 1))
-    if not any(c.isalpha() for c in told):
+    if not isinstance(value, Mapping | list | tuple):
+        return _worded(_of_text(untrusted.text_of(value, _LONGEST + 1)))
+    leaves = [*_leaves(tamed(value), "", "", 0, [_MOST_LEAVES])]
+    _worded("".join(f"{path}{leaf}" for path, leaf in leaves))
+    return _APART + _APART.join(f"{path!r} = {leaf}" for path, leaf in leaves)
+
+
+def _worded(text: str) -> str:
+    if not any(c.isalpha() for c in text):
         raise ValueError("there are no words to know it by")
-    if len(told) > _LONGEST:
+    if len(text) > _LONGEST:
         raise ValueError(f"it is too long to know it again: at most {_LONGEST:,} characters")
-    return FLAGGED_RESULT + told if bare.is_error else told
+    return text
 
 
 def _of_text(text: str) -> str:

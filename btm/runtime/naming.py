@@ -178,9 +178,8 @@ class Namer:
                 return  # it will come again
             self._asked.add(asked.name)
             self._of_tool[call.tool] += 1
-            if (
-                self._thread is None or not self._thread.is_alive()
-            ):  # it is not in a process that was forked off
+            # In a process that was forked off the thread of the first is not alive.
+            if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._work, name="btm-namer", daemon=True)
                 self._thread.start()
 
@@ -247,9 +246,8 @@ class Namer:
         said = read("kind", None)
         counts = asked.admits(said, read("words", None))
         kind = None if said == NO_ERROR or not counts else ErrorKind(said)
-        as_it_was = not counts or (
-            kind is None and asked.was_plain
-        )  # nothing changes, and it is not asked again
+        # A success that stays one, and what does not count, change nothing; they are not asked about again.
+        as_it_was = not counts or (kind is None and asked.was_plain)
         told = TaughtRule(asked.name, tool, kind, self._source, asked.text, self._clock(), as_it_was)
         try:
             self._keep(told)

@@ -13,12 +13,11 @@ from btm.store import TaughtRule
 from btm.support.bounded import BoundedDict
 
 _MOST = 4_000
+_SURE, _SURELY_FINE = 0.95, 0.9
+"""How sure a failure, and a success, is told to be that no model is asked about."""
 _BY_WORDS = (["text"], ["plain"])
 _WEIGHED_BY = ("opinion", "guess", "look", "suspected")
 """What stands before a rule that was found and then weighed once more."""
-
-
-_SURE, _SURELY_FINE = 0.95, 0.9
 
 
 def is_unsure(outcome: Outcome) -> bool:

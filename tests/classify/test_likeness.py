@@ -67,6 +67,9 @@ def test_answers_that_differ_in_what_varies_are_alike(answer: object, like: obje
         (ToolMessage("thumbs down", tool_call_id="1"), ToolMessage("thumbs up", tool_call_id="1")),
         ("parts resolved " * 30 + "no such part", "parts resolved " * 30 + "all was built"),
         ("Service is down", "Service is down\nError: HTTP 500"),
+        ("flagged\x1fx is down", ToolResult("x is down", is_error=True)),
+        ({"code": 12, "note": "x"}, "\x1f'code' = 12\x1f'note' = x"),
+        ({"a": "x\x1f'b' = y"}, {"a": "x", "b": "y"}),
     ],
 )
 def test_what_tells_how_a_call_went_keeps_answers_apart(answer: object, other: object) -> None:
@@ -79,6 +82,19 @@ def test_it_holds_no_secret() -> None:
         {"note": "used sk-proj-abcdefghijklmnop1234567890"},
     ):
         assert not {"hunter2-secret", "sk-proj-abcdefghijklmnop1234567890"} & set(likeness_of(answer).split())
+
+
+class Hostile:
+    def __str__(self) -> str:
+        raise RuntimeError
+
+    __repr__ = __str__
+
+
+@pytest.mark.parametrize("answer", [{Hostile(): 1}, {"a": {Hostile(): "b"}}, [{"x": Hostile()}] * 300])
+def test_what_cannot_be_read_is_not_known(answer: object) -> None:
+    with pytest.raises(ValueError, match="it "):
+        likeness_of(answer)
 
 
 def test_a_value_that_holds_itself_is_not_known() -> None:
