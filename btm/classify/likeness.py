@@ -21,9 +21,14 @@ _TOKEN = re.compile(r"https?://\S++|[\w.:/+-]++")
 _DIGITS = re.compile(r"\d")
 _NUMBER = re.compile(r"[+-]?\d[\d.,:/-]*+")
 _CODED = re.compile(
-    r"(?:code|cd|status|state|exit|errno|error|result|rc|http|sqlstate|signal)\W{0,4}\Z", re.IGNORECASE
+    r"(?:\b(?:cod|cód|kod|код)\w*|code|cd|statu\w*|state|stato|estado|état|exit|errno|err\w*|fehler\w*|hata|result\w*|retour"
+    r"|rc|http|sqlstate|signal|代码|代碼|状态|狀態|错误|コード|エラー|코드|오류)\W{0,4}\Z",
+    re.IGNORECASE,
 )
 """What stands before a number that tells how a call went."""
+_SHARE = re.compile(
+    r"(?<!\d)(\d{1,9})( ?/ ?| (?:out )?of | von | sur | de | di | из )(\d{1,9})(?!\d)", re.IGNORECASE
+)
 
 _OPEN, _LONG, _REDACTED = "#", 12, "[number]"
 
@@ -77,9 +82,15 @@ def _worded(text: str) -> str:
 def _of_text(text: str) -> str:
     if len(text) > _LONGEST:
         raise ValueError(f"it is too long to know it again: at most {_LONGEST:,} characters")
-    clean = untrusted.redact(text, _LONGEST)
+    clean = _SHARE.sub(_share, untrusted.redact(text, _LONGEST))
     told = _TOKEN.sub(lambda token: _kept(token[0], clean[max(0, token.start() - 14) : token.start()]), clean)
     return told.replace(_REDACTED, _OPEN).replace(_OPEN * 2, _OPEN)
+
+
+def _share(found: re.Match[str]) -> str:
+    """Return of a share whether it is nothing, a part or all."""
+    part, whole = int(found[1]), int(found[3])
+    return f"{'none' if part == 0 else 'all' if part == whole else 'part'}{found[2]}{_OPEN}"
 
 
 def _kept(token: str, before: str) -> str:
@@ -93,9 +104,10 @@ def _kept(token: str, before: str) -> str:
     number = token.rstrip(".:,/-")
     if not number.strip("0+-.,:/"):
         return "0"
-    if number.isdigit() and (_CODED.search(before) or (len(number) == 3 and "1" <= number[0] <= "5")):
+    coded = _CODED.search(before) or (len(number) == 3 and "1" <= number[0] <= "5")
+    if coded and number.lstrip("+-").isdigit():
         return number
-    return _OPEN
+    return f"-{_OPEN}" if number[0] == "-" else _OPEN
 
 
 def _leaves(value: Any, path: str, name: str, depth: int, left: list[int]) -> Iterator[tuple[str, str]]:
